@@ -1,0 +1,28 @@
+//! A **case** says what to do: which array to build ([`Tensor`]), how to export it ([`Call`]) and which
+//! further exports to compare with ([`Probes`]).
+//!
+//! Goes in: bytes ([`decode`]), text ([`Case::from_str`](std::str::FromStr)), a random source
+//! ([`generate`]), another case ([`mutate`], [`shrink`]). Comes out: a case, never an error for bytes
+//! (every byte string is a case); text that does not parse is a [`ParseError`] with its place.
+//! Knows nothing of Python, libFuzzer or any library.
+
+mod call;
+mod dtype;
+mod probe;
+mod tensor;
+
+pub use call::{Arg, Call, Extra, Keys, Keyword, Scalar, SeqKind, Value};
+pub use dtype::{ByteOrder, Dtype, DtypeClass, DtypeInfo};
+pub use probe::{Probe, Probes};
+pub use tensor::{Access, Contents, Layout, LayoutClass, Object, Shape, Span, Strides, Tensor};
+
+/// One test case.
+#[derive(Clone, PartialEq, Eq, Hash)]
+pub struct Case {
+    /// The array to build.
+    pub tensor: Tensor,
+    /// The export that the case is about.
+    pub call: Call,
+    /// Further exports of the same array, for the rules that compare two calls.
+    pub probes: Probes,
+}

@@ -1,0 +1,286 @@
+//! The array of a case: element type, shape, layout in memory, writability, contents, device.
+
+use super::Dtype;
+use crate::abi::DLDevice;
+use smallvec::SmallVec;
+
+/// Extents, one per axis; none is negative. Six axes fit without a heap block.
+pub type Shape = SmallVec<[i64; 6]>;
+/// Distances in **bytes** between neighbours, one per axis; any number is allowed on an axis of extent ≤ 1
+/// or in an array of size 0.
+pub type Strides = SmallVec<[i64; 6]>;
+
+/// What carries the elements. A number that a backend does not know is "not expressible" there.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Object {
+    /// The library's ordinary array.
+    Array,
+    /// A sub-class of it that adds nothing.
+    Subclass,
+    /// `numpy.matrix` and the like: a sub-class with other semantics (two axes only).
+    Matrix,
+    /// A masked array (no element masked): more than its memory.
+    Masked,
+    /// A record array.
+    Record,
+    /// A field of a structured array: strides wider than the item, as the library itself makes them.
+    Field,
+    /// An array over a file mapping.
+    Memmap,
+    /// An array over memory the library imported from another exporter.
+    Imported,
+}
+
+impl Object {
+    /// In the order of the byte format: append only.
+    pub const ALL: [Self; 8] = [
+        Self::Array,
+        Self::Subclass,
+        Self::Matrix,
+        Self::Masked,
+        Self::Record,
+        Self::Field,
+        Self::Memmap,
+        Self::Imported,
+    ];
+
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Array => "array",
+            Self::Subclass => "subclass",
+            Self::Matrix => "matrix",
+            Self::Masked => "masked",
+            Self::Record => "recarray",
+            Self::Field => "field",
+            Self::Memmap => "memmap",
+            Self::Imported => "imported",
+        }
+    }
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Access {
+    Writable,
+    ReadOnly,
+}
+
+/// Where the elements lie.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub enum Layout {
+    /// Row-major without gaps, in memory that the array itself owns.
+    C,
+    /// Column-major without gaps, in memory that the array itself owns.
+    F,
+    /// A view into a larger allocation.
+    Strided {
+        /// Bytes per step, one per axis.
+        strides: Strides,
+        /// Bytes of the allocation before the lowest addressed byte; odd values misalign the elements.
+        lead: u8,
+    },
+}
+
+/// What a layout is, as far as behaviour may depend on it (used by feedback cells and reports).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[repr(u8)]
+pub enum LayoutClass {
+    Scalar,
+    SizeZero,
+    C,
+    F,
+    /// Positive strides with gaps or permuted axes.
+    Gaps,
+    Negative,
+    /// A zero stride on an axis longer than 1.
+    Broadcast,
+    /// Elements share bytes without a zero stride.
+    Overlap,
+    /// A stride on an axis longer than 1 is no multiple of the item size.
+    OddStride,
+    /// The first element is not aligned to its item size.
+    Misaligned,
+}
+
+/// What fills the allocation, gaps included. A number: see [`Contents::byte`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Contents(pub u8);
+
+impl Contents {
+    pub const ZEROS: Self = Self(0);
+    pub const ONES: Self = Self(1);
+    /// Little-endian float32/float64 signalling NaNs and other values that a conversion would change.
+    pub const NANS: Self = Self(2);
+
+    /// Fills `memory` with this pattern.
+    pub fn fill(self, memory: &mut [u8]) {
+        match self {
+            Self::ZEROS => memory.fill(0),
+            Self::ONES => memory.fill(0xff),
+            Self::NANS => {
+                const PATTERN: [u8; 8] = [0x01, 0x00, 0xa0, 0x7f, 0x00, 0x00, 0xf4, 0x7f];
+                for (byte, value) in memory.iter_mut().zip(PATTERN.iter().cycle()) {
+                    *byte = *value;
+                }
+            }
+            Self(seed) => {
+                // splitmix64: every byte differs between seeds, and neighbours differ.
+                let mut state = u64::from(seed).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+                for chunk in memory.chunks_mut(8) {
+                    state = state.wrapping_add(0x9e37_79b9_7f4a_7c15);
+                    let mut z = state;
+                    z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+                    z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+                    let bytes = (z ^ (z >> 31)).to_le_bytes();
+                    chunk.copy_from_slice(&bytes[..chunk.len()]);
+                }
+            }
+        }
+    }
+}
+
+/// The bytes that a view addresses, relative to its first element.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Span {
+    /// Offset of the lowest addressed byte (≤ 0).
+    pub low: i128,
+    /// Offset one past the highest addressed byte (≥ 0).
+    pub high: i128,
+}
+
+impl Span {
+    /// The span of `shape` and byte `strides`; empty when no element exists. Axes of extent ≤ 1 do not
+    /// count, whatever their stride.
+    pub fn of(shape: &[i64], strides: &[i64], item_size: usize) -> Self {
+        let mut span = Self { low: 0, high: item_size as i128 };
+        for (&extent, &stride) in shape.iter().zip(strides) {
+            if extent <= 0 {
+                return Self { low: 0, high: 0 };
+            }
+            let reach = i128::from(extent - 1) * i128::from(stride);
+            if reach < 0 { span.low += reach } else { span.high += reach }
+        }
+        span
+    }
+
+    pub fn bytes(self) -> i128 {
+        self.high - self.low
+    }
+}
+
+/// The array to build.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Tensor {
+    pub object: Object,
+    pub dtype: Dtype,
+    pub shape: Shape,
+    pub layout: Layout,
+    pub access: Access,
+    /// The device to build it on; CPU unless the backend has others.
+    pub device: DLDevice,
+    pub contents: Contents,
+}
+
+impl Tensor {
+    /// The array that the decision table is calibrated on: six float32 in a row.
+    pub fn plain() -> Self {
+        Self {
+            object: Object::Array,
+            dtype: Dtype::FLOAT32,
+            shape: Shape::from_slice(&[6]),
+            layout: Layout::C,
+            access: Access::Writable,
+            device: DLDevice::CPU,
+            contents: Contents(7),
+        }
+    }
+
+    /// Number of elements; saturates where it does not fit.
+    pub fn size(&self) -> u64 {
+        if self.shape.contains(&0) {
+            return 0;
+        }
+        self.shape.iter().fold(1u64, |size, &extent| size.saturating_mul(extent as u64))
+    }
+
+    /// Byte strides of the layout, one per axis. Contiguous layouts saturate instead of overflowing.
+    pub fn byte_strides(&self) -> Strides {
+        match &self.layout {
+            Layout::C => contiguous(&self.shape, self.dtype.item_size(), Walk::LastFirst),
+            Layout::F => contiguous(&self.shape, self.dtype.item_size(), Walk::FirstFirst),
+            Layout::Strided { strides, .. } => strides.clone(),
+        }
+    }
+
+    pub fn span(&self) -> Span {
+        Span::of(&self.shape, &self.byte_strides(), self.dtype.item_size())
+    }
+
+    /// Bytes before the lowest addressed byte of the allocation.
+    pub fn lead(&self) -> usize {
+        match self.layout {
+            Layout::Strided { lead, .. } => usize::from(lead),
+            _ => 0,
+        }
+    }
+
+    pub fn layout_class(&self) -> LayoutClass {
+        let item = self.dtype.item_size() as i64;
+        if self.size() == 0 {
+            return LayoutClass::SizeZero;
+        }
+        if self.shape.is_empty() {
+            return LayoutClass::Scalar;
+        }
+        let Layout::Strided { strides, lead } = &self.layout else {
+            return if self.layout == Layout::C { LayoutClass::C } else { LayoutClass::F };
+        };
+        let mut long: SmallVec<[(i64, i64); 6]> = (self.shape.iter().copied())
+            .zip(strides.iter().copied())
+            .filter(|&(extent, _)| extent > 1)
+            .collect();
+        let alignment = item.clamp(1, 16);
+        let first = i128::from(*lead) - self.span().low;
+        if long.iter().any(|&(_, stride)| stride == 0) {
+            LayoutClass::Broadcast
+        } else if item > 0 && long.iter().any(|&(_, stride)| stride % item != 0) {
+            LayoutClass::OddStride
+        } else if first % i128::from(alignment) != 0 {
+            LayoutClass::Misaligned
+        } else if long.iter().any(|&(_, stride)| stride < 0) {
+            LayoutClass::Negative
+        } else {
+            long.sort_by_key(|&(_, stride)| stride);
+            let mut reach = item;
+            for &(extent, stride) in &long {
+                if stride < reach {
+                    return LayoutClass::Overlap;
+                }
+                reach = stride.saturating_mul(extent - 1).saturating_add(reach);
+            }
+            if *strides == contiguous(&self.shape, item as usize, Walk::LastFirst) {
+                LayoutClass::C
+            } else {
+                LayoutClass::Gaps
+            }
+        }
+    }
+}
+
+enum Walk {
+    LastFirst,
+    FirstFirst,
+}
+
+fn contiguous(shape: &[i64], item_size: usize, walk: Walk) -> Strides {
+    let mut strides = Strides::from_elem(0, shape.len());
+    let mut step = item_size as i64;
+    for position in 0..shape.len() {
+        let axis = match walk {
+            Walk::LastFirst => shape.len() - 1 - position,
+            Walk::FirstFirst => position,
+        };
+        strides[axis] = step;
+        step = step.saturating_mul(shape[axis].max(1));
+    }
+    strides
+}

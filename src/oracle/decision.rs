@@ -1,0 +1,10 @@
+//! TODO
+use super::{Observation, Profile};
+use crate::case::Case;
+
+/// TODO
+pub struct Ruling;
+
+pub fn rule(_case: &Case, _seen: &Observation, _profile: &Profile) -> Ruling {
+    Ruling
+}

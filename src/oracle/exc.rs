@@ -1,0 +1,3 @@
+//! TODO
+use super::Rule;
+pub(super) const RULES: &[Rule] = &[];

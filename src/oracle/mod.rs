@@ -1,0 +1,317 @@
+//! The **oracle** judges an observation by the clauses of the specification.
+//!
+//! Goes in: a case, what was seen while it ran, and a profile. Comes out: a [`Judgement`]: which rules had
+//! something to say, and which were broken, each with a grade and evidence in words. It never runs
+//! anything; the same three values always give the same judgement.
+//!
+//! One file per rule family; a rule is one function with its id in that file's `RULES`. The wording,
+//! level and source of every rule are data: [`catalogue`].
+
+pub mod catalogue;
+mod cap;
+mod copy;
+pub mod decision;
+mod dev;
+mod dty;
+mod exc;
+mod mgt;
+mod observation;
+mod profile;
+mod ro;
+mod sig;
+mod str;
+mod ten;
+mod ver;
+
+pub use observation::*;
+pub use profile::{Knob, Profile, Setting};
+
+use crate::case::{Call, Case, Probe};
+use std::borrow::Cow;
+use std::sync::LazyLock;
+
+/// How serious a break is (rules.md section 0).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, serde::Serialize, serde::Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Grade {
+    /// Seen and recorded: `I`.
+    Info,
+    /// Departs from a recommendation or from what others do: `W`.
+    Warning,
+    /// An accusation: `V`.
+    Violation,
+}
+
+/// What a rule says of one observation.
+pub enum Verdict {
+    /// Its preconditions are not met: it says nothing.
+    Silent,
+    /// It was checked and holds.
+    Holds,
+    /// It is broken. The evidence is `None` below the grade that was asked for.
+    Breaks(Grade, Option<Box<Evidence>>),
+}
+
+/// Why a rule is broken, for people and for the reproducer.
+#[derive(Clone, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+pub struct Evidence {
+    /// What tells this fault from another one under the same rule, in a few words without addresses or
+    /// case values: part of the finding's identity. Such as `ValueError`, `float16`, `flags`.
+    pub key: Cow<'static, str>,
+    /// What the clause demands here.
+    pub expected: String,
+    /// What was seen instead.
+    pub seen: String,
+    /// The facts that show it: the reproducer prints them and compares.
+    pub facts: Vec<Fact>,
+}
+
+/// One thing that was seen of one export, in a form that the reproducer can find again.
+#[derive(Clone, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+pub struct Fact {
+    /// The export: the case's own, or a probe of it (by name).
+    pub of: Of,
+    pub what: What,
+    /// As the reproducer prints it, such as `(1, 0)`, `BufferError`, `3`.
+    pub value: String,
+}
+
+/// Which export a fact is about.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+pub enum Of {
+    Export,
+    Probe(ProbeName),
+}
+
+/// A probe, serialised by its name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ProbeName(pub Probe);
+
+impl serde::Serialize for ProbeName {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(self.0.name())
+    }
+}
+
+impl<'de> serde::Deserialize<'de> for ProbeName {
+    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let name = <Cow<'_, str>>::deserialize(deserializer)?;
+        (Probe::ALL.into_iter().find(|probe| probe.name() == name).map(Self))
+            .ok_or_else(|| serde::de::Error::custom(format!("no probe is named {name}")))
+    }
+}
+
+/// A property of an export that plain Python with ctypes can look up.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum What {
+    /// `capsule`, or the name of the exception's type, or of the returned object's type.
+    Outcome,
+    /// The capsule's name, `repr` of bytes or `None`.
+    CapsuleName,
+    /// `True` or `False`.
+    HasDestructor,
+    /// `(major, minor)`; `None` in a legacy struct.
+    Version,
+    /// Decimal.
+    Flags,
+    /// `True` or `False`.
+    HasDeleter,
+    /// `(type, id)` of the tensor.
+    Device,
+    /// `(code, bits, lanes)`.
+    Dtype,
+    Ndim,
+    /// Tuple of ints, or `None` for a NULL pointer.
+    Shape,
+    /// Tuple of ints in elements, or `None` for a NULL pointer.
+    Strides,
+    ByteOffset,
+    /// `True` if `data` is NULL.
+    DataIsNull,
+    /// `alias`, `overlap`, `distinct`: the export's memory against the source's.
+    Memory,
+    /// `same` or `differ`: the elements against the source's.
+    Elements,
+    /// `True` if a write through the export shows in the source.
+    WriteThrough,
+    /// `repr` of what `__dlpack_device__()` answers, or the name of the exception's type.
+    DeviceMethod,
+    /// References of the source that a thousand exports leave behind, divided by a thousand.
+    ReferenceGrowth,
+    /// Name of the exception type that is set after the call although it returned, or `None`.
+    PendingError,
+    /// Alignment of the struct pointer and of shape and strides: `True` if all are multiples of 8.
+    Aligned,
+    /// `same` or `changed`: the source after the export against before.
+    SourceState,
+    /// The process dies; the value is the signal's name.
+    Death,
+}
+
+/// A rule: its id in the catalogue and its function.
+pub struct Rule {
+    pub id: &'static str,
+    pub judge: fn(&Context) -> Verdict,
+}
+
+/// What a rule function sees.
+pub struct Context<'a> {
+    pub case: &'a Case,
+    pub seen: &'a Observation,
+    pub profile: &'a Profile,
+    /// The decision table's word on the case's own export, taken once.
+    pub table: decision::Ruling,
+    /// Evidence is put into words from this grade upwards.
+    threshold: Grade,
+}
+
+impl<'a> Context<'a> {
+    pub fn new(
+        case: &'a Case,
+        seen: &'a Observation,
+        profile: &'a Profile,
+        threshold: Grade,
+    ) -> Self {
+        let table = decision::rule(case, seen, profile);
+        Self { case, seen, profile, table, threshold }
+    }
+
+    /// The rule is broken; the words are only made if somebody asked for this grade.
+    pub fn breaks(&self, grade: Grade, evidence: impl FnOnce() -> Evidence) -> Verdict {
+        Verdict::Breaks(grade, (grade >= self.threshold).then(|| Box::new(evidence())))
+    }
+
+    /// `Holds` or `Breaks`.
+    pub fn require(
+        &self,
+        holds: bool,
+        grade: Grade,
+        evidence: impl FnOnce() -> Evidence,
+    ) -> Verdict {
+        if holds { Verdict::Holds } else { self.breaks(grade, evidence) }
+    }
+
+    /// Every export of the case that ended in a readable managed tensor, the case's own first, with the
+    /// call that made it left to [`Context::call_of`].
+    pub fn managed(&self) -> impl Iterator<Item = (Of, &'a Managed)> {
+        self.outcomes().filter_map(|(of, outcome)| Some((of, outcome.managed()?)))
+    }
+
+    /// Every export of the case, its own first.
+    pub fn outcomes(&self) -> impl Iterator<Item = (Of, &'a Outcome)> {
+        std::iter::once((Of::Export, &self.seen.export)).chain(
+            (self.seen.further.iter()).map(|(probe, outcome)| (Of::Probe(ProbeName(*probe)), outcome)),
+        )
+    }
+
+    /// The arguments of one of the exports.
+    pub fn call_of(&self, of: Of) -> Call {
+        match of {
+            Of::Export => self.case.call.clone(),
+            Of::Probe(ProbeName(probe)) => {
+                let own = self.seen.device_before.device().unwrap_or(crate::abi::DLDevice::CPU);
+                probe.call(&self.case.call, own)
+            }
+        }
+    }
+}
+
+/// A broken rule.
+#[derive(Clone, Debug, PartialEq, Eq, serde::Serialize)]
+pub struct Violation {
+    pub rule: &'static str,
+    pub grade: Grade,
+    pub evidence: Evidence,
+}
+
+/// A set of rules, by their place in [`rules`].
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct RuleSet([u64; 4]);
+
+impl RuleSet {
+    pub fn insert(&mut self, place: usize) {
+        self.0[place / 64] |= 1 << (place % 64);
+    }
+
+    pub fn contains(&self, place: usize) -> bool {
+        self.0[place / 64] & (1 << (place % 64)) != 0
+    }
+
+    pub fn union(&mut self, other: &Self) {
+        self.0.iter_mut().zip(other.0).for_each(|(mine, theirs)| *mine |= theirs);
+    }
+
+    pub fn len(&self) -> u32 {
+        self.0.iter().map(|word| word.count_ones()).sum()
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    pub fn words(&self) -> [u64; 4] {
+        self.0
+    }
+
+    pub fn from_words(words: [u64; 4]) -> Self {
+        Self(words)
+    }
+}
+
+/// The oracle's word on one observation.
+#[derive(Clone, Debug, Default)]
+pub struct Judgement {
+    /// Rules whose preconditions were met.
+    pub checked: RuleSet,
+    /// Rules that are broken, at any grade.
+    pub fired: RuleSet,
+    /// The breaks from the asked-for grade upwards, most serious first.
+    pub violations: Vec<Violation>,
+}
+
+/// Every rule that has a function, family after family.
+pub fn rules() -> &'static [&'static Rule] {
+    static RULES: LazyLock<Vec<&'static Rule>> = LazyLock::new(|| {
+        let families: [&'static [Rule]; 10] = [
+            cap::RULES,
+            mgt::RULES,
+            ten::RULES,
+            dty::RULES,
+            dev::RULES,
+            copy::RULES,
+            ro::RULES,
+            sig::RULES,
+            ver::RULES,
+            str::RULES,
+        ];
+        families.into_iter().flatten().chain(exc::RULES).collect()
+    });
+    &RULES
+}
+
+/// Judges what was seen. Breaks below `threshold` are counted in `fired` but not put into words.
+pub fn judge(
+    case: &Case,
+    seen: &Observation,
+    profile: &Profile,
+    threshold: Grade,
+) -> Judgement {
+    let context = Context::new(case, seen, profile, threshold);
+    let mut judgement = Judgement::default();
+    for (place, rule) in rules().iter().enumerate() {
+        match (rule.judge)(&context) {
+            Verdict::Silent => {}
+            Verdict::Holds => judgement.checked.insert(place),
+            Verdict::Breaks(grade, evidence) => {
+                judgement.checked.insert(place);
+                judgement.fired.insert(place);
+                if let Some(evidence) = evidence {
+                    judgement.violations.push(Violation { rule: rule.id, grade, evidence: *evidence });
+                }
+            }
+        }
+    }
+    judgement.violations.sort_by_key(|violation| std::cmp::Reverse(violation.grade));
+    judgement
+}
