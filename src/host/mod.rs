@@ -3,6 +3,13 @@
 //! Goes in: an [`Options`] (which environment, which backend) and cases. Comes out: observations. Failure
 //! to start is an [`Error`] that says what to do; what an exporter does is never an error here.
 
+pub mod journal;
+pub mod outbox;
+pub mod process;
+pub mod scratch;
+pub mod steering;
+pub mod worker;
+
 use crate::backend::Inexpressible;
 use crate::case::Case;
 use crate::oracle::{Exporter, Observation};
