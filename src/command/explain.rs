@@ -77,9 +77,7 @@ fn as_text(entry: &Entry) -> String {
         let _ = writeln!(text, "Contested points (--knob NAME=VALUE):");
         for knob in knobs {
             let _ = writeln!(text, "{}", wrap(&format!("{}: {}", knob.name(), knob.question()), 92, "    "));
-            for (value, meaning) in knob.sides() {
-                let _ = writeln!(text, "{}", wrap(&format!("{value}: {meaning}"), 88, "        "));
-            }
+            let _ = writeln!(text, "{}", wrap(knob.sides(), 88, "        "));
         }
     }
     text

@@ -15,6 +15,7 @@ mod replay;
 mod repro;
 mod rules;
 mod shrink;
+mod summary;
 mod worker;
 
 use clap::{Parser, Subcommand};

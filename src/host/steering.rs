@@ -58,8 +58,11 @@ impl Steering {
         }
     }
 
+    /// In one step: a child that starts meanwhile reads the old rules or the new ones.
     pub fn write(&self, path: &Path) -> io::Result<()> {
-        std::fs::write(path, toml::to_string(self).map_err(io::Error::other)?)
+        let half = path.with_extension("half");
+        std::fs::write(&half, toml::to_string(self).map_err(io::Error::other)?)?;
+        std::fs::rename(half, path)
     }
 }
 

@@ -6,7 +6,7 @@
 //! Requests and replies are lines of JSON on the child's standard input and output. A library may print:
 //! the child therefore moves its standard output elsewhere before it loads anything ([`Bench::serve`]).
 
-use super::journal::{Counts, Journal, Snapshot};
+use super::journal::Journal;
 use super::process::{self, Death, LastWords};
 use super::scratch::Scratch;
 use super::{Detail, Error, Session, Versions};
@@ -160,20 +160,9 @@ impl Worker {
         &self.versions
     }
 
-    /// The state of the child's journal, summed over all children that this worker has had.
-    pub fn snapshot(&self) -> Snapshot {
-        self.journal.read()
-    }
-
-    /// How often each rule was checked and fired in sweeps.
-    pub fn counts(&self) -> Counts {
-        self.journal.counts(oracle::rules().len())
-    }
-
-    /// Later children get these arguments; a running one is replaced.
-    pub fn relaunch(&mut self, arguments: Vec<OsString>) {
-        self.launch.arguments = arguments;
-        self.running = None;
+    /// The journal, to be read from another thread; it outlives the worker.
+    pub fn monitor(&self) -> Result<Journal, Error> {
+        journal(&self.scratch.path().join("journal"))
     }
 
     /// Runs and judges one case. A hang is only believed when it repeats with ten times the limit.
