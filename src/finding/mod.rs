@@ -8,10 +8,12 @@
 
 mod cause;
 mod identity;
+mod known;
 
 pub use crate::host::Versions;
 pub use cause::{Cause, Crash, Death, Violation};
 pub use identity::Identity;
+pub use known::{Entry, Fault, Known, Requirement, When};
 
 use crate::case::Case;
 use serde::{Deserialize, Serialize};
