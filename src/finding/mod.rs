@@ -7,20 +7,27 @@
 //! ([`Reproduced`]) and no error.
 
 mod cause;
+mod confirm;
 mod identity;
 mod known;
+mod python;
+mod reproducer;
+mod store;
 
 pub use crate::host::Versions;
 pub use cause::{Cause, Crash, Death, Violation};
+pub use confirm::confirm;
 pub use identity::Identity;
 pub use known::{Entry, Fault, Known, Requirement, When};
+pub use reproducer::{ReproInput, reproducer};
+pub use store::Store;
 
 use crate::case::Case;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
 /// What was found, and everything a report says of it.
-#[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Finding {
     /// Name of its folder under `findings/<backend>/`.
     pub identity: Identity,
