@@ -8,7 +8,6 @@ use super::summary::{self, StatusLine, Summary};
 use super::{At, Failure, Status};
 use clap::Args;
 use dlpack_fuzz::case::Case;
-use dlpack_fuzz::case::sweep::Sweep;
 use dlpack_fuzz::finding::Cause;
 use dlpack_fuzz::host::journal::{Counts, Journal};
 use dlpack_fuzz::host::process;
@@ -37,7 +36,7 @@ Exit status: 0 nothing new, 1 findings, 2 could not run.")]
 pub struct Check {
     /// The same as --backend
     #[arg(value_name = "BACKEND")]
-    backend: Option<String>,
+    library: Option<String>,
     #[command(flatten)]
     subject: Subject,
     #[command(flatten)]
@@ -57,7 +56,7 @@ enum Event {
 
 impl Check {
     pub fn run(mut self) -> Result<Status, Failure> {
-        if let Some(backend) = self.backend.take() {
+        if let Some(backend) = self.library.take() {
             self.subject.backend = backend;
         }
         let lab = Lab::open(&self.subject)?;
@@ -74,7 +73,7 @@ impl Check {
         };
 
         let started = Instant::now();
-        let total = Sweep::default().len() as u64;
+        let total = recorder.worker().sweep_len();
         let line = StatusLine::up_to(self.output, self.effort.runs.unwrap_or(total).min(total));
         let mut crashes = 0;
         let mut failed = None;

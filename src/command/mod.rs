@@ -136,3 +136,19 @@ fn print(text: &str) {
         std::process::exit(0);
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use clap::CommandFactory;
+
+    #[test]
+    fn the_command_line_is_consistent() {
+        Cli::command().debug_assert();
+    }
+
+    #[test]
+    fn a_failure_is_one_line() {
+        assert_eq!(Failure::new("first\n  second\n\n").to_string(), "first; second");
+    }
+}

@@ -145,7 +145,7 @@ fn inexpressible(expected: &Expected, reason: String) -> (Outcome, String) {
     let what = format!("the backend has no such array: {reason}");
     match expected {
         Expected::Nothing => (Outcome::Ok, what),
-        Expected::Finding(_) | Expected::Known { .. } => (Outcome::Error, what),
+        Expected::Finding(_) | Expected::Known(_) => (Outcome::Error, what),
     }
 }
 
@@ -162,12 +162,12 @@ fn judge(lab: &Lab, worker: &Worker, source: &Source, causes: Vec<Cause>) -> (Ou
             .join("; ")
     };
     match &source.expected {
-        Expected::Known { applies, .. } if causes.is_empty() && !applies(worker.versions()) => {
+        Expected::Known(entry) if causes.is_empty() && !entry.applies(worker.versions()) => {
             (Outcome::Ok, "the entry speaks of other versions".into())
         }
-        Expected::Known { place, .. } if causes.is_empty() => (
+        Expected::Known(_) if causes.is_empty() => (
             Outcome::Failed,
-            format!("it no longer shows: fixed, so delete the entry at {place}"),
+            format!("it no longer shows: fixed, so delete the entry at {}", source.name),
         ),
         Expected::Finding(cause) if !causes.iter().any(|seen| arena::is_same(seen, cause)) && new.is_empty() => {
             (Outcome::Fixed, format!("{} no longer shows", cause.rule()))

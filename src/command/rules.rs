@@ -10,8 +10,6 @@ use std::fmt::Write;
 /// List the rules: which are judged, and why the others cannot be observed
 #[derive(Args)]
 #[command(after_help = "\
-Levels: V a violation of the standard or the header, W a departure from a recommendation, I noted only.
-
 Examples:
   dlpack-fuzz rules
   dlpack-fuzz rules --json | jq -r '.[] | select(.state != \"judged\") | .id'

@@ -4,6 +4,7 @@ use dlpack_fuzz::host::steering::Steering;
 use super::options::Subject;
 use super::{At, Failure, Status};
 use clap::Args;
+use dlpack_fuzz::case::Vocabulary;
 use dlpack_fuzz::case::sweep::Sweep;
 use dlpack_fuzz::finding::{Cause, Known};
 use dlpack_fuzz::host::worker::{Bench, Outlet, journal};
@@ -30,12 +31,12 @@ impl Work {
             Err(failure) => outlet.fail(&Error(failure.to_string())),
             Ok((session, known, steering)) => {
                 let versions = session.versions();
-                let sweep = Sweep::default();
+                let sweep = Sweep::new(&Vocabulary::default());
                 let bench = Bench {
                     session,
                     profile: self.subject.profile()?,
                     journal: journal(&self.journal)?,
-                    sweep: &|place| sweep.case(place as usize),
+                    sweep: (sweep.len() as u64, &|place| sweep.case(place as usize)),
                     steers: &|case| {
                         steering.steers(case)
                             || !self.subject.ignore_known && known.steers(case, &versions).is_some()

@@ -109,7 +109,7 @@ enum Request {
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 enum Reply {
-    Ready(Versions),
+    Ready { versions: Versions, sweep: u64 },
     /// The request cannot be served, for this reason.
     Failed(String),
     Judged { checked: [u64; 4], fired: [u64; 4], broken: Vec<Broken> },
@@ -125,6 +125,7 @@ pub struct Worker {
     journal: Journal,
     running: Option<Running>,
     versions: Versions,
+    sweep_len: u64,
     /// Holds the journal's file.
     scratch: Scratch,
 }
@@ -149,8 +150,8 @@ impl Worker {
             .map_err(|error| Error(format!("no temporary folder can be made: {error}; set TMPDIR")))?;
         let journal = Journal::create(&scratch.path().join("journal"))
             .map_err(|error| Error(format!("no journal can be made in {}: {error}; set TMPDIR", scratch.path().display())))?;
-        let mut worker =
-            Self { launch, journal, running: None, versions: Versions::default(), scratch };
+        let versions = Versions::default();
+        let mut worker = Self { launch, journal, running: None, versions, sweep_len: 0, scratch };
         worker.running()?;
         Ok(worker)
     }
@@ -158,6 +159,11 @@ impl Worker {
     /// What takes part; known since the start.
     pub fn versions(&self) -> &Versions {
         &self.versions
+    }
+
+    /// Number of cases of the sweep.
+    pub fn sweep_len(&self) -> u64 {
+        self.sweep_len
     }
 
     /// The journal, to be read from another thread; it outlives the worker.
@@ -321,8 +327,11 @@ impl Worker {
     fn running(&mut self) -> Result<&mut Running, Error> {
         if self.running.is_none() {
             let mut running = self.spawn()?;
-            self.versions = match running.replies.recv_timeout(START_LIMIT) {
-                Ok(Reply::Ready(versions)) => versions,
+            match running.replies.recv_timeout(START_LIMIT) {
+                Ok(Reply::Ready { versions, sweep }) => {
+                    self.versions = versions;
+                    self.sweep_len = sweep;
+                }
                 Ok(Reply::Failed(reason)) => return Err(Error(reason)),
                 Ok(other) => return Err(Error(format!("a worker began with {other:?}"))),
                 Err(RecvTimeoutError::Timeout) => {
@@ -343,7 +352,7 @@ impl Worker {
                         quote(&words)
                     )));
                 }
-            };
+            }
             self.running = Some(running);
         }
         Ok(self.running.as_mut().expect("it was just started"))
@@ -438,8 +447,8 @@ pub struct Bench<'a> {
     pub session: Session,
     pub profile: Profile,
     pub journal: Journal,
-    /// The case at a place of the sweep; `None` past its end.
-    pub sweep: &'a dyn Fn(u64) -> Option<Case>,
+    /// The number of cases of the sweep, and the case at a place of it.
+    pub sweep: (u64, &'a dyn Fn(u64) -> Case),
     /// Cases to go round because they are known to kill.
     pub steers: &'a dyn Fn(&Case) -> bool,
     /// Violations to count and not to report.
@@ -449,7 +458,7 @@ pub struct Bench<'a> {
 impl Bench<'_> {
     /// Answers requests until the parent closes them.
     pub fn serve(mut self, mut outlet: Outlet) -> std::io::Result<()> {
-        outlet.send(&Reply::Ready(self.session.versions()))?;
+        outlet.send(&Reply::Ready { versions: self.session.versions(), sweep: self.sweep.0 })?;
         for line in std::io::stdin().lock().lines() {
             let reply = match serde_json::from_str(&line?) {
                 Ok(Request::Judge { case, grade }) => match parse(&case) {
@@ -490,8 +499,9 @@ impl Bench<'_> {
 
     fn sweep(&mut self, from: u64, step: u64, outlet: &mut Outlet) -> std::io::Result<Reply> {
         let mut reported = std::collections::HashMap::<(&'static str, String), u64>::new();
-        for place in (from..).step_by(step.max(1) as usize) {
-            let Some(case) = (self.sweep)(place) else { break };
+        let (cases, case_at) = self.sweep;
+        for place in (from..cases).step_by(step.max(1) as usize) {
+            let case = case_at(place);
             if (self.steers)(&case) {
                 continue;
             }

@@ -157,11 +157,9 @@ impl Child {
         // The listener reads on for a moment after the pipe's writer is gone.
         std::thread::sleep(Duration::from_millis(50));
         let log = running.log.text();
+        let in_flight = state.case.as_ref().filter(|_| state.in_flight()).cloned();
         // libFuzzer's file comes first: a leak shows after its case has ended.
-        let bytes = match self.take_artifact() {
-            Some(bytes) => Some(bytes),
-            None => state.case.filter(|_| state.in_flight()),
-        };
+        let bytes = self.take_artifact().or(in_flight);
         if state.begun == self.begun_at_start {
             self.vain += 1;
         } else {

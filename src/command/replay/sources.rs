@@ -3,7 +3,7 @@
 use crate::command::options::parse_case;
 use crate::command::{At, Failure};
 use dlpack_fuzz::case::Case;
-use dlpack_fuzz::finding::{Cause, Finding, Known};
+use dlpack_fuzz::finding::{Cause, Entry, Finding, Known};
 use std::path::Path;
 
 /// A case under the name of the place where it is kept.
@@ -19,8 +19,8 @@ pub enum Expected {
     Nothing,
     /// This, if it is not fixed.
     Finding(Cause),
-    /// A finding of the list of known ones, whose entry stands here.
-    Known { place: String },
+    /// What this entry of the known findings says.
+    Known(Box<Entry>),
 }
 
 impl Source {
@@ -113,11 +113,10 @@ fn known(path: &Path, backend: &str, sources: &mut Vec<Source>) {
     match read {
         Err(error) => sources.push(Source::error(path, error)),
         Ok(known) => sources.extend(known.entries().iter().map(|entry| {
-            let place = format!("{}:{}", path.display(), entry.line);
             Source {
-                name: place.clone(),
+                name: format!("{}:{}", path.display(), entry.line),
                 case: Ok(entry.example.clone()),
-                expected: Expected::Known { place },
+                expected: Expected::Known(Box::new(entry.clone())),
             }
         })),
     }
