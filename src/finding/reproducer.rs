@@ -106,7 +106,7 @@ impl<'a> Script<'a> {
         for fact in facts {
             let now = self.look_up(fact);
             let what = text(&self.name(fact));
-            self.line(&format!("    ({what}, {now}, {}),", text(&fact.value)));
+            self.line(&format!("    ({what}, {now}, {}),", text(&reported(fact))));
         }
         self.line("]");
         self.line("for what, now, reported in facts:");
@@ -177,7 +177,9 @@ impl<'a> Script<'a> {
         self.need(part);
         match fact.what {
             What::DeviceMethod | What::SourceState => format!("{part}()"),
-            What::ReferenceGrowth => format!("{part}(lambda: {})", self.call(fact.of)),
+            What::ReferenceGrowth | What::PendingError => {
+                format!("{part}(lambda: {})", self.call(fact.of))
+            }
             _ => format!("{part}({})", variable(fact.of)),
         }
     }
@@ -230,13 +232,24 @@ fn exports(facts: &[Fact]) -> Vec<Of> {
 
 /// The fact is about what a call returned or raised, or about the time after it.
 fn needs_result(what: What) -> bool {
-    !matches!(what, What::DeviceMethod | What::ReferenceGrowth)
+    !matches!(
+        what,
+        What::DeviceMethod | What::ReferenceGrowth | What::PendingError
+    )
 }
 
 fn variable(of: Of) -> String {
     match of {
         Of::Export => "export".into(),
         Of::Probe(ProbeName(probe)) => Probe::name(probe).replace(['-', '.'], "_"),
+    }
+}
+
+/// The value as the script finds it: counts of references differ in the second digit from run to run.
+fn reported(fact: &Fact) -> String {
+    match (fact.what, fact.value.parse::<f64>()) {
+        (What::ReferenceGrowth, Ok(growth)) => format!("{:.1}", growth.abs()),
+        _ => fact.value.clone(),
     }
 }
 
