@@ -220,7 +220,7 @@ mod tests {
             (Of::Export, What::WriteThrough, "True", "False"),
             (copy, What::WriteThrough, "False", "True"),
             (Of::Export, What::DeviceMethod, "(1, 0)", "(2, 0)"),
-            (Of::Export, What::ReferenceGrowth, "0", "1"),
+            (Of::Export, What::ReferenceGrowth, "0.00", "1"),
             (Of::Export, What::PendingError, "None", "ValueError"),
             (Of::Export, What::Aligned, "True", "False"),
             (Of::Export, What::SourceState, "same", "changed"),
@@ -285,7 +285,7 @@ mod tests {
             (
                 "globals().setdefault('kept', []).append(source); return source.__dlpack__()",
                 What::ReferenceGrowth,
-                "1",
+                "1.02",
             ),
             ("raise KeyError", What::Outcome, "KeyError"),
             ("return 7", What::Outcome, "int"),

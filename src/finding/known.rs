@@ -8,16 +8,17 @@
 //! An entry covers only what it says: the rule, the key, the versions and the cases of its `when` tables;
 //! another fault under the same rule stays a new finding. Its example must be one of these cases.
 
+mod entry;
 mod requirement;
 mod when;
 
+pub use entry::{Entry, Fault};
 pub use requirement::Requirement;
 pub use when::When;
 
-use super::{Cause, Death, Error, Versions};
+use super::{Cause, Error, Versions};
 use crate::case::Case;
 use serde::Deserialize;
-use std::collections::BTreeMap;
 use std::path::Path;
 
 /// The known findings of one backend.
@@ -28,58 +29,11 @@ pub struct Known {
     killing_rows: [u64; 4],
 }
 
-/// One known finding.
-#[derive(Clone, Debug)]
-pub struct Entry {
-    pub fault: Fault,
-    /// The cases that show it, any of them; none: all cases.
-    pub when: Vec<When>,
-    /// Requirements on the versions of libraries, all of them.
-    pub versions: BTreeMap<String, Requirement>,
-    /// Address of the upstream issue.
-    pub upstream: Option<String>,
-    /// A case that shows it.
-    pub example: Case,
-    /// The day of the entry, `2026-12-01`.
-    pub since: String,
-    /// What is wrong, for people.
-    pub note: String,
-    /// Line of the entry in its file.
-    pub line: usize,
-}
-
-/// What is known to be broken.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Fault {
-    /// This rule; with a key only the fault of that key.
-    Rule { rule: String, key: Option<String> },
-    /// The process dies like this.
-    Crash(Death),
-}
-
-/// An entry as it stands in the file.
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct Raw {
-    rule: Option<String>,
-    key: Option<String>,
-    crash: Option<Death>,
-    #[serde(default)]
-    when: Vec<When>,
-    #[serde(default)]
-    versions: BTreeMap<String, Requirement>,
-    upstream: Option<String>,
-    example: String,
-    since: toml::value::Datetime,
-    #[serde(default)]
-    note: String,
-}
-
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct File {
     #[serde(default)]
-    known: Vec<toml::Spanned<Raw>>,
+    known: Vec<toml::Spanned<entry::Raw>>,
 }
 
 impl Known {
@@ -141,79 +95,10 @@ impl Known {
     }
 }
 
-impl Entry {
-    fn new(raw: Raw, line: usize) -> Result<Self, String> {
-        let fault = match (raw.rule, raw.crash) {
-            (Some(rule), None) => Fault::Rule { rule, key: raw.key },
-            (None, Some(death)) if raw.key.is_none() => Fault::Crash(death),
-            (None, Some(_)) => return Err("a crash has no `key`".into()),
-            _ => return Err("an entry has either `rule` or `crash`".into()),
-        };
-        let narrow = match &fault {
-            Fault::Rule { key: Some(_), .. } => true,
-            _ => !raw.when.is_empty() && !raw.when.iter().any(When::is_everything),
-        };
-        if !narrow {
-            return Err(
-                "the entry covers every case; add a `key` or a `when` that says more".into(),
-            );
-        }
-        let example: Case = raw
-            .example
-            .parse()
-            .map_err(|error| format!("`{}`: {error}", raw.example))?;
-        let entry = Self {
-            fault,
-            when: raw.when,
-            versions: raw.versions,
-            upstream: raw.upstream,
-            example,
-            since: raw.since.to_string(),
-            note: raw.note,
-            line,
-        };
-        if !entry.shows(&entry.example) {
-            return Err("no `when` of the entry holds for its own example".into());
-        }
-        Ok(entry)
-    }
-
-    /// The entry is about this rule and key, or about this death.
-    fn is_about(&self, cause: &Cause) -> bool {
-        match (&self.fault, cause) {
-            (Fault::Rule { rule, key }, Cause::Violation(violation)) => {
-                *rule == violation.rule
-                    && key
-                        .as_ref()
-                        .is_none_or(|key| *key == violation.evidence.key)
-            }
-            (Fault::Crash(death), Cause::Crash(crash)) => *death == crash.death,
-            _ => false,
-        }
-    }
-
-    fn kills(&self) -> bool {
-        matches!(self.fault, Fault::Crash(_))
-    }
-
-    /// The case is one of those that show the fault.
-    fn shows(&self, case: &Case) -> bool {
-        self.when.is_empty() || self.when.iter().any(|when| when.holds(case))
-    }
-
-    /// Every requirement holds; one on a library that took no part does not.
-    pub fn applies(&self, versions: &Versions) -> bool {
-        self.versions.iter().all(|(library, requirement)| {
-            (versions.libraries.iter())
-                .any(|(name, version)| name == library && requirement.admits(version))
-        })
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::finding::Violation;
+    use crate::finding::{Death, Violation};
     use crate::oracle::{Evidence, Grade};
 
     fn numpy(version: &str) -> Versions {

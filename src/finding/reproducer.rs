@@ -6,6 +6,9 @@
 //! the fault shows (every fact is found as it was reported), 0 if it does not, 2 if that cannot be decided.
 //! For a crash it makes the calls; dying is the answer.
 
+mod facts;
+mod template;
+
 use super::python::{self, Needs};
 use super::{Cause, Crash, Death, Versions, Violation};
 use crate::abi::DLDevice;
@@ -13,7 +16,9 @@ use crate::case::{Case, Probe};
 use crate::oracle::catalogue;
 use crate::oracle::{Fact, Of, ProbeName, What};
 use crate::report::prose::{ascii, wrap};
+use facts::{needs_result, part, reported};
 use std::fmt::Write;
+use template::parts;
 
 /// Last line of a script that shows the fault: it tells its exit status 1 from an uncaught exception's.
 pub(super) const SHOWN: &str = "FAULT SHOWN";
@@ -106,7 +111,7 @@ impl<'a> Script<'a> {
         for fact in facts {
             let now = self.look_up(fact);
             let what = text(&self.name(fact));
-            self.line(&format!("    ({what}, {now}, {}),", text(&fact.value)));
+            self.line(&format!("    ({what}, {now}, {}),", text(&reported(fact))));
         }
         self.line("]");
         self.line("for what, now, reported in facts:");
@@ -177,7 +182,9 @@ impl<'a> Script<'a> {
         self.need(part);
         match fact.what {
             What::DeviceMethod | What::SourceState => format!("{part}()"),
-            What::ReferenceGrowth => format!("{part}(lambda: {})", self.call(fact.of)),
+            What::ReferenceGrowth | What::PendingError => {
+                format!("{part}(lambda: {})", self.call(fact.of))
+            }
             _ => format!("{part}({})", variable(fact.of)),
         }
     }
@@ -228,43 +235,10 @@ fn exports(facts: &[Fact]) -> Vec<Of> {
     exports
 }
 
-/// The fact is about what a call returned or raised, or about the time after it.
-fn needs_result(what: What) -> bool {
-    !matches!(what, What::DeviceMethod | What::ReferenceGrowth)
-}
-
 fn variable(of: Of) -> String {
     match of {
         Of::Export => "export".into(),
         Of::Probe(ProbeName(probe)) => Probe::name(probe).replace(['-', '.'], "_"),
-    }
-}
-
-/// The part of the template that looks it up; also the function's name.
-fn part(what: What) -> &'static str {
-    match what {
-        // A death stands in no violation; asked for, the outcome is what is left.
-        What::Outcome | What::Death => "outcome",
-        What::CapsuleName => "capsule_name",
-        What::HasDestructor => "has_destructor",
-        What::Version => "version",
-        What::Flags => "flags",
-        What::HasDeleter => "has_deleter",
-        What::Device => "device",
-        What::Dtype => "dtype",
-        What::Ndim => "ndim",
-        What::Shape => "shape",
-        What::Strides => "strides",
-        What::ByteOffset => "byte_offset",
-        What::DataIsNull => "data_is_null",
-        What::Memory => "memory",
-        What::Elements => "elements",
-        What::WriteThrough => "write_through",
-        What::DeviceMethod => "device_method",
-        What::ReferenceGrowth => "reference_growth",
-        What::PendingError => "pending_error",
-        What::Aligned => "aligned",
-        What::SourceState => "source_state",
     }
 }
 
@@ -322,62 +296,9 @@ fn text(text: &str) -> String {
     literal
 }
 
-/// A part of the template.
-struct Part {
-    name: &'static str,
-    needs: Vec<&'static str>,
-    code: &'static str,
-}
-
-impl Part {
-    fn is_import(&self) -> bool {
-        self.name.starts_with("import ")
-    }
-}
-
-fn template() -> Vec<Part> {
-    let sections = include_str!("reproducer.py.in").split("#:: ").skip(1);
-    sections
-        .map(|section| {
-            let (head, code) = section
-                .split_once('\n')
-                .expect("a part has a line of its own");
-            let (name, needs) = head
-                .split_once(':')
-                .expect("a part's name ends with a colon");
-            let needs = needs
-                .split(',')
-                .map(str::trim)
-                .filter(|need| !need.is_empty())
-                .collect();
-            Part { name, needs, code }
-        })
-        .collect()
-}
-
-/// The parts that are needed, with what they need themselves, in the template's order.
-fn parts(needs: &Needs) -> Vec<Part> {
-    let mut parts = template();
-    let mut wanted: Vec<&str> = needs.0.iter().copied().collect();
-    let mut place = 0;
-    while place < wanted.len() {
-        let more = parts
-            .iter()
-            .find(|part| part.name == wanted[place])
-            .map(|part| part.needs.clone());
-        for need in more.unwrap_or_default() {
-            if !wanted.contains(&need) {
-                wanted.push(need);
-            }
-        }
-        place += 1;
-    }
-    parts.retain(|part| wanted.contains(&part.name));
-    parts
-}
-
 #[cfg(test)]
 mod tests {
+    use super::template::template;
     use super::*;
     use crate::oracle::{Evidence, Grade};
 
