@@ -16,6 +16,7 @@ mod dty;
 mod exc;
 mod mgt;
 mod observation;
+mod pair;
 mod profile;
 mod ro;
 mod sig;
@@ -24,6 +25,7 @@ mod ten;
 #[cfg(test)]
 pub(crate) mod testing;
 mod ver;
+mod words;
 
 pub use observation::*;
 pub use profile::{Knob, Profile, Setting, UnknownKnob, UnknownProfile};
