@@ -8,10 +8,12 @@ use super::options::{Output, Subject, project};
 use super::summary::StatusLine;
 use super::{At, Failure, Status, print};
 use clap::Args;
-use dlpack_fuzz::finding::{Cause, Known};
-use dlpack_fuzz::host::worker::{Answer, Worker};
+use dlpack_fuzz::case::Case;
+use dlpack_fuzz::finding::{Cause, Identity};
+use dlpack_fuzz::host::Versions;
+use dlpack_fuzz::host::worker::{self, Worker};
 use dlpack_fuzz::oracle::Grade;
-use dlpack_fuzz::report::{self, Outcome, ReplayLine};
+use dlpack_fuzz::report::{self, Answer, ReplayLine};
 use sources::{Expected, Source};
 use std::path::PathBuf;
 
@@ -76,20 +78,20 @@ impl Replay {
             lines.push(answer(&lab, &mut worker, source)?);
         }
         line.finish();
-        self.report(&lines, &lab)?;
-        let any = |outcome| lines.iter().any(|line| line.outcome == outcome);
+        self.report(&lines)?;
+        let any = |answer| lines.iter().any(|line| line.answer == answer);
         Ok(match () {
-            () if any(Outcome::Failed) => Status::Findings,
-            () if any(Outcome::Error) => Status::CouldNotRun,
+            () if any(Answer::Failed) => Status::Findings,
+            () if any(Answer::Error) => Status::CouldNotRun,
             () => Status::NothingNew,
         })
     }
 
-    fn report(&self, lines: &[ReplayLine], _lab: &Lab) -> Result<(), Failure> {
+    fn report(&self, lines: &[ReplayLine]) -> Result<(), Failure> {
         if let Some(path) = &self.junit {
             std::fs::write(path, report::junit(lines)).at(path)?;
         }
-        let json = format!("{:#}\n", serde_json::json!(lines));
+        let json = report::json_replay(lines);
         match &self.json {
             Some(path) if path.as_os_str() == "-" => {
                 print(&json);
@@ -99,18 +101,18 @@ impl Replay {
             None => {}
         }
         let mut text = String::new();
-        for line in lines.iter().filter(|line| !self.quiet || line.outcome != Outcome::Ok) {
+        for line in lines.iter().filter(|line| !self.quiet || line.answer != Answer::Ok) {
             text += &format!("{line}\n");
         }
-        let count = |outcome| lines.iter().filter(|line| line.outcome == outcome).count();
+        let count = |answer| lines.iter().filter(|line| line.answer == answer).count();
         text += &format!(
             "{} cases: {} OK, {} FIXED, {} KNOWN, {} FAILED, {} ERROR\n",
             lines.len(),
-            count(Outcome::Ok),
-            count(Outcome::Fixed),
-            count(Outcome::Known),
-            count(Outcome::Failed),
-            count(Outcome::Error),
+            count(Answer::Ok),
+            count(Answer::Fixed),
+            count(Answer::Known),
+            count(Answer::Failed),
+            count(Answer::Error),
         );
         print(&text);
         Ok(())
@@ -119,61 +121,66 @@ impl Replay {
 
 /// Runs one case.
 fn answer(lab: &Lab, worker: &mut Worker, source: &Source) -> Result<ReplayLine, Failure> {
-    let (outcome, case, what) = match &source.case {
-        Err(reason) => (Outcome::Error, String::new(), reason.clone()),
-        Ok(case) => {
-            let (outcome, what) = match worker.judge(case, Grade::Violation)? {
-                Answer::Inexpressible(reason) => inexpressible(&source.expected, reason),
-                Answer::Judged(judgement) => {
-                    let causes = judgement.violations.into_iter().map(Cause::from).collect();
-                    judge(lab, worker, source, causes)
-                }
-                Answer::Died(fatality) => match arena::own_defect(case, &fatality.last_words) {
-                    Err(failure) => (Outcome::Error, failure.to_string()),
-                    Ok(()) => {
-                        judge(lab, worker, source, vec![arena::death(fatality.death).into()])
-                    }
-                },
-            };
-            (outcome, case.to_string(), what)
+    let mut line = ReplayLine::new(&source.name, Answer::Error);
+    let case = match &source.case {
+        Ok(case) => case,
+        Err(reason) => return Ok(ReplayLine { detail: reason.clone(), ..line }),
+    };
+    line.case = Some(case.to_string());
+    let causes = match worker.judge(case, Grade::Violation)? {
+        worker::Answer::Judged(judgement) => {
+            judgement.violations.into_iter().map(Cause::from).collect()
+        }
+        worker::Answer::Died(fatality) => match arena::own_defect(case, &fatality.last_words) {
+            Err(failure) => return Ok(ReplayLine { detail: failure.to_string(), ..line }),
+            Ok(()) => vec![arena::death(fatality.death).into()],
+        },
+        worker::Answer::Inexpressible(reason) => {
+            line.detail = format!("the backend has no such array: {reason}");
+            if let Expected::Nothing = source.expected {
+                line.answer = Answer::Ok;
+            }
+            return Ok(line);
         }
     };
-    Ok(ReplayLine { name: source.name.clone(), case, outcome, what })
-}
-
-fn inexpressible(expected: &Expected, reason: String) -> (Outcome, String) {
-    let what = format!("the backend has no such array: {reason}");
-    match expected {
-        Expected::Nothing => (Outcome::Ok, what),
-        Expected::Finding(_) | Expected::Known(_) => (Outcome::Error, what),
-    }
+    judge(lab, worker.versions(), case, &source.expected, &causes, &mut line);
+    Ok(line)
 }
 
 /// What the causes that a case showed mean for what was expected of it.
-fn judge(lab: &Lab, worker: &Worker, source: &Source, causes: Vec<Cause>) -> (Outcome, String) {
-    let Ok(case) = &source.case else { return (Outcome::Error, String::new()) };
-    let none = Known::default();
-    let known = if lab.subject.ignore_known { &none } else { &lab.known };
-    let (old, new): (Vec<_>, Vec<_>) = (causes.iter())
-        .partition(|cause| known.covers(case, cause, worker.versions()).is_some());
-    let words = |causes: &[&Cause]| {
-        (causes.iter().map(|cause| format!("{}: {}", cause.rule(), cause.seen())))
-            .collect::<Vec<_>>()
-            .join("; ")
+fn judge(
+    lab: &Lab,
+    versions: &Versions,
+    case: &Case,
+    expected: &Expected,
+    causes: &[Cause],
+    line: &mut ReplayLine,
+) {
+    let (old, new): (Vec<_>, Vec<_>) = (causes.iter()).partition(|cause| {
+        !lab.subject.ignore_known && lab.known.covers(case, cause, versions).is_some()
+    });
+    let is_gone = match expected {
+        Expected::Finding(cause) => !causes.iter().any(|seen| arena::is_same(seen, cause)),
+        _ => causes.is_empty(),
     };
-    match &source.expected {
-        Expected::Known(entry) if causes.is_empty() && !entry.applies(worker.versions()) => {
-            (Outcome::Ok, "the entry speaks of other versions".into())
+    let (answer, told) = match expected {
+        _ if !new.is_empty() => (Answer::Failed, new),
+        Expected::Finding(_) if is_gone => (Answer::Fixed, old),
+        _ if !old.is_empty() => (Answer::Known, old),
+        Expected::Known(entry) if entry.applies(versions) => {
+            line.answer = Answer::Failed;
+            line.detail = format!("it no longer shows: fixed, so delete the entry at {}", line.name);
+            return;
         }
-        Expected::Known(_) if causes.is_empty() => (
-            Outcome::Failed,
-            format!("it no longer shows: fixed, so delete the entry at {}", source.name),
-        ),
-        Expected::Finding(cause) if !causes.iter().any(|seen| arena::is_same(seen, cause)) && new.is_empty() => {
-            (Outcome::Fixed, format!("{} no longer shows", cause.rule()))
+        Expected::Known(_) => {
+            line.detail = "the entry speaks of other versions".into();
+            (Answer::Ok, Vec::new())
         }
-        _ if !new.is_empty() => (Outcome::Failed, words(&new)),
-        _ if !old.is_empty() => (Outcome::Known, words(&old)),
-        _ => (Outcome::Ok, String::new()),
+        _ => (Answer::Ok, Vec::new()),
+    };
+    line.answer = answer;
+    if let Some(cause) = told.first() {
+        line.identity = Some(Identity::of(case, cause).to_string());
+        line.detail = told.iter().map(|cause| cause.seen()).collect::<Vec<_>>().join("; ");
     }
 }

@@ -8,6 +8,7 @@ use super::{Status, print};
 use dlpack_fuzz::host::Versions;
 use dlpack_fuzz::host::journal::{Counts, Snapshot};
 use dlpack_fuzz::oracle::rules;
+use dlpack_fuzz::report::{self, RuleCount, Style};
 use indicatif::{ProgressBar, ProgressStyle};
 use serde_json::json;
 use std::fmt::Write;
@@ -119,7 +120,7 @@ impl Summary<'_> {
             text.push('\n');
         }
         for kept in self.kept {
-            let _ = writeln!(text, "{}", dlpack_fuzz::report::terminal(&kept.finding));
+            let _ = writeln!(text, "{}", report::terminal_in(&kept.finding, Style::of(&std::io::stdout())));
             let _ = writeln!(text, "    seen {} times; {}\n", kept.count, place(kept));
         }
         let _ = writeln!(text, "{}", self.totals());
@@ -204,18 +205,16 @@ fn place(kept: &Kept) -> String {
     }
 }
 
-/// Rules with how often they were checked and fired, then those that cannot be observed.
+/// Rules with how often they were checked and fired, and those that cannot be observed.
 fn table(counts: &Counts) -> String {
-    use dlpack_fuzz::oracle::catalogue::{self, State};
-    let width = catalogue::all().iter().map(|entry| entry.id.len()).max().unwrap_or(4);
-    let mut text = format!("{:width$} {:>12} {:>10}\n", "rule", "checked", "fired");
-    for (place, rule) in rules().iter().enumerate() {
-        let (checked, fired) = (counts.checked[place], counts.fired[place]);
-        let _ = writeln!(text, "{:width$} {:>12} {:>10}", rule.id, grouped(checked), grouped(fired));
-    }
-    let unseen = catalogue::all().iter().filter(|entry| entry.state != State::Judged).count();
-    let _ = writeln!(text, "{unseen} further rules cannot be observed (`dlpack-fuzz rules` says why)");
-    text
+    let counts: Vec<_> = (rules().iter().enumerate())
+        .map(|(place, rule)| RuleCount {
+            id: rule.id.to_owned(),
+            checked: counts.checked[place],
+            fired: counts.fired[place],
+        })
+        .collect();
+    report::table(&counts)
 }
 
 /// `1,234,567`
