@@ -12,46 +12,16 @@ use super::{
 use crate::case::{Keyword, Probe};
 
 pub(super) const RULES: &[Rule] = &[
-    Rule {
-        id: "EXC-NO-CRASH",
-        judge: no_crash,
-    },
-    Rule {
-        id: "EXC-CLASS",
-        judge: class,
-    },
-    Rule {
-        id: "EXC-SYSTEMERROR",
-        judge: systemerror,
-    },
-    Rule {
-        id: "EXC-NOTEXPORTABLE",
-        judge: notexportable,
-    },
-    Rule {
-        id: "EXC-DEVICE",
-        judge: device,
-    },
-    Rule {
-        id: "EXC-NOCOPY-CROSSDEV",
-        judge: nocopy_crossdev,
-    },
-    Rule {
-        id: "EXC-COPY-IMPOSSIBLE",
-        judge: copy_impossible,
-    },
-    Rule {
-        id: "EXC-UNEXPECTED",
-        judge: unexpected,
-    },
-    Rule {
-        id: "EXC-STATE",
-        judge: state,
-    },
-    Rule {
-        id: "EXC-NO-PARTIAL",
-        judge: no_partial,
-    },
+    Rule { id: "EXC-NO-CRASH", judge: no_crash },
+    Rule { id: "EXC-CLASS", judge: class },
+    Rule { id: "EXC-SYSTEMERROR", judge: systemerror },
+    Rule { id: "EXC-NOTEXPORTABLE", judge: notexportable },
+    Rule { id: "EXC-DEVICE", judge: device },
+    Rule { id: "EXC-NOCOPY-CROSSDEV", judge: nocopy_crossdev },
+    Rule { id: "EXC-COPY-IMPOSSIBLE", judge: copy_impossible },
+    Rule { id: "EXC-UNEXPECTED", judge: unexpected },
+    Rule { id: "EXC-STATE", judge: state },
+    Rule { id: "EXC-NO-PARTIAL", judge: no_partial },
 ];
 
 fn no_crash(_: &Context) -> Verdict {
@@ -71,18 +41,10 @@ fn raises(ctx: &Context) -> bool {
 fn class(ctx: &Context) -> Verdict {
     match first_of(ctx, ErrorClass::Base) {
         Some(found) => ctx.breaks(Grade::Violation, || {
-            let name = found
-                .1
-                .raised()
-                .map_or("".into(), |raised| raised.name.clone());
+            let name = found.1.raised().map_or("".into(), |raised| raised.name.clone());
             on_outcome(ctx, found, name, Blame::ExcClass.demand(), &[What::Outcome])
         }),
-        None if ctx
-            .outcomes()
-            .any(|(_, outcome)| outcome.raised().is_some()) =>
-        {
-            Verdict::Holds
-        }
+        None if ctx.outcomes().any(|(_, outcome)| outcome.raised().is_some()) => Verdict::Holds,
         None => Verdict::Silent,
     }
 }
@@ -90,20 +52,11 @@ fn class(ctx: &Context) -> Verdict {
 fn systemerror(ctx: &Context) -> Verdict {
     if let Some(found) = first_of(ctx, ErrorClass::System) {
         return ctx.breaks(Grade::Violation, || {
-            on_outcome(
-                ctx,
-                found,
-                "SystemError",
-                Blame::ExcSystemerror.demand(),
-                &[What::Outcome],
-            )
+            on_outcome(ctx, found, "SystemError", Blame::ExcSystemerror.demand(), &[What::Outcome])
         });
     }
-    let pending = (ctx.outcomes()).find(|(_, outcome)| {
-        outcome
-            .capsule()
-            .is_some_and(|capsule| capsule.error_pending)
-    });
+    let pending = (ctx.outcomes())
+        .find(|(_, outcome)| outcome.capsule().is_some_and(|capsule| capsule.error_pending));
     match pending {
         Some((of, outcome)) => ctx.breaks(Grade::Violation, || Evidence {
             key: "pending".into(),
@@ -125,10 +78,8 @@ fn device(ctx: &Context) -> Verdict {
     by_table(ctx, Blame::ExcDevice, || {
         let classes = ctx.table.classes;
         let is_foreign = classes.is_some_and(|classes| {
-            matches!(
-                classes.dl_device,
-                DlDevice::UnsupportedOther | DlDevice::UnknownType
-            ) && classes.stream == Stream::None
+            matches!(classes.dl_device, DlDevice::UnsupportedOther | DlDevice::UnknownType)
+                && classes.stream == Stream::None
         });
         is_foreign && raises(ctx) && knows(ctx, Keyword::DlDevice)
     })
@@ -168,21 +119,14 @@ fn state(ctx: &Context) -> Verdict {
         return Verdict::Silent;
     }
     // Where another export succeeded it may have been that one: CAP-SOURCE-UNCHANGED.
-    let nothing_succeeded = ctx
-        .seen
-        .further
-        .iter()
-        .all(|(_, outcome)| outcome.capsule().is_none());
+    let nothing_succeeded = ctx.seen.further.iter().all(|(_, outcome)| outcome.capsule().is_none());
     if let Err(change) = &ctx.seen.source.unchanged
         && nothing_succeeded
     {
         return ctx.breaks(Grade::Violation, || Evidence {
             key: "changed".into(),
             expected: "after an exception the array is unchanged".to_owned(),
-            seen: format!(
-                "{}; afterwards: {change}",
-                phrase(ctx, Of::Export, &ctx.seen.export)
-            ),
+            seen: format!("{}; afterwards: {change}", phrase(ctx, Of::Export, &ctx.seen.export)),
             facts: facts_of(Of::Export, &ctx.seen.export, &[What::Outcome]),
         });
     }
@@ -220,10 +164,7 @@ fn state(ctx: &Context) -> Verdict {
 /// Memory that a failing call leaves behind; references of the array are CAP-EXC-NO-LEAK.
 fn no_partial(ctx: &Context) -> Verdict {
     // A leak of an export that succeeded is not this rule's.
-    if ctx
-        .outcomes()
-        .any(|(_, outcome)| outcome.raised().is_none())
-    {
+    if ctx.outcomes().any(|(_, outcome)| outcome.raised().is_none()) {
         return Verdict::Silent;
     }
     let ledger = &ctx.seen.ledger;

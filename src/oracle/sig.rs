@@ -11,54 +11,18 @@ use super::{
 use crate::case::{Arg, Extra, Keyword, Probe, Scalar, Value};
 
 pub(super) const RULES: &[Rule] = &[
-    Rule {
-        id: "SIG-KWONLY",
-        judge: kwonly,
-    },
-    Rule {
-        id: "SIG-STREAM",
-        judge: stream,
-    },
-    Rule {
-        id: "SIG-2023",
-        judge: keywords_of_2023,
-    },
-    Rule {
-        id: "SIG-OLD-TYPEERROR",
-        judge: old_typeerror,
-    },
-    Rule {
-        id: "SIG-UNKNOWN-KW",
-        judge: unknown_kw,
-    },
-    Rule {
-        id: "SIG-ABSENT-IS-NONE",
-        judge: absent_is_none,
-    },
-    Rule {
-        id: "SIG-NONE-NEUTRAL",
-        judge: none_neutral,
-    },
-    Rule {
-        id: "SIG-ORDER-FREE",
-        judge: order_free,
-    },
-    Rule {
-        id: "SIG-ARG-UNCHANGED",
-        judge: arg_unchanged,
-    },
-    Rule {
-        id: "SIG-MALFORMED",
-        judge: malformed,
-    },
-    Rule {
-        id: "SIG-DEVICE-ENUM",
-        judge: device_enum,
-    },
-    Rule {
-        id: "SIG-MALFORMED-IGNORED",
-        judge: malformed_ignored,
-    },
+    Rule { id: "SIG-KWONLY", judge: kwonly },
+    Rule { id: "SIG-STREAM", judge: stream },
+    Rule { id: "SIG-2023", judge: keywords_of_2023 },
+    Rule { id: "SIG-OLD-TYPEERROR", judge: old_typeerror },
+    Rule { id: "SIG-UNKNOWN-KW", judge: unknown_kw },
+    Rule { id: "SIG-ABSENT-IS-NONE", judge: absent_is_none },
+    Rule { id: "SIG-NONE-NEUTRAL", judge: none_neutral },
+    Rule { id: "SIG-ORDER-FREE", judge: order_free },
+    Rule { id: "SIG-ARG-UNCHANGED", judge: arg_unchanged },
+    Rule { id: "SIG-MALFORMED", judge: malformed },
+    Rule { id: "SIG-DEVICE-ENUM", judge: device_enum },
+    Rule { id: "SIG-MALFORMED-IGNORED", judge: malformed_ignored },
 ];
 
 fn own<'a>(ctx: &Context<'a>) -> (Of, &'a Outcome) {
@@ -67,10 +31,7 @@ fn own<'a>(ctx: &Context<'a>) -> (Of, &'a Outcome) {
 
 /// An exception that says nothing of signatures: EXC-CLASS and EXC-SYSTEMERROR have the others.
 fn is_apart(class: ErrorClass) -> bool {
-    matches!(
-        class,
-        ErrorClass::Memory | ErrorClass::System | ErrorClass::Base
-    )
+    matches!(class, ErrorClass::Memory | ErrorClass::System | ErrorClass::Base)
 }
 
 fn kwonly(ctx: &Context) -> Verdict {
@@ -81,11 +42,7 @@ fn kwonly(ctx: &Context) -> Verdict {
         Some(ErrorClass::Type) => Verdict::Holds,
         Some(class) if is_apart(class) => Verdict::Silent,
         raised => ctx.breaks(Grade::Violation, || {
-            let key = if raised.is_some() {
-                "other exception"
-            } else {
-                "accepted"
-            };
+            let key = if raised.is_some() { "other exception" } else { "accepted" };
             let expected =
                 "a positional argument raises TypeError: all parameters are keyword-only";
             on_outcome(ctx, own(ctx), key, expected, &[What::Outcome])
@@ -95,19 +52,11 @@ fn kwonly(ctx: &Context) -> Verdict {
 
 /// `None` for this keyword, which is how a caller finds out whether it exists.
 fn passes_none(ctx: &Context, keyword: Keyword) -> bool {
-    matches!(
-        ctx.case.call.arg(keyword),
-        Arg::Given(Value::Scalar(Scalar::None))
-    )
+    matches!(ctx.case.call.arg(keyword), Arg::Given(Value::Scalar(Scalar::None)))
 }
 
 fn missing(ctx: &Context, keyword: Keyword) -> Verdict {
-    if !ctx
-        .seen
-        .export
-        .raised()
-        .is_some_and(|raised| raised.class == ErrorClass::Type)
-    {
+    if !ctx.seen.export.raised().is_some_and(|raised| raised.class == ErrorClass::Type) {
         return Verdict::Silent;
     }
     ctx.breaks(Grade::Violation, || {
@@ -144,8 +93,7 @@ fn keywords_of_2023(ctx: &Context) -> Verdict {
 fn old_typeerror(ctx: &Context) -> Verdict {
     by_table(ctx, Blame::SigOldTypeerror, || {
         let new = [Keyword::MaxVersion, Keyword::DlDevice, Keyword::Copy];
-        new.into_iter()
-            .any(|keyword| !knows(ctx, keyword) && ctx.case.call.arg(keyword).is_given())
+        new.into_iter().any(|keyword| !knows(ctx, keyword) && ctx.case.call.arg(keyword).is_given())
     })
 }
 
@@ -178,13 +126,8 @@ fn knows_all(ctx: &Context) -> bool {
 /// No argument is given, or all four are `None`: SIG-NONE-NEUTRAL compares these two.
 fn is_neutral(ctx: &Context) -> Option<Neutral> {
     let call = &ctx.case.call;
-    let given = Keyword::ALL
-        .into_iter()
-        .filter(|&keyword| call.arg(keyword).is_given())
-        .count();
-    let is_silent = Keyword::ALL
-        .into_iter()
-        .all(|keyword| call.arg(keyword).is_silent());
+    let given = Keyword::ALL.into_iter().filter(|&keyword| call.arg(keyword).is_given()).count();
+    let is_silent = Keyword::ALL.into_iter().all(|keyword| call.arg(keyword).is_silent());
     match given {
         _ if !is_silent || call.extra != Extra::Nothing => None,
         0 => Some(Neutral::Plain),
@@ -208,13 +151,7 @@ fn absent_is_none(ctx: &Context) -> Verdict {
         return Verdict::Silent;
     }
     let expected = Blame::SigAbsentIsNone.demand();
-    alike(
-        ctx,
-        Probe::NoneForAbsent,
-        Grade::Warning,
-        Keyword::Stream,
-        expected,
-    )
+    alike(ctx, Probe::NoneForAbsent, Grade::Warning, Keyword::Stream, expected)
 }
 
 fn none_neutral(ctx: &Context) -> Verdict {
@@ -224,11 +161,7 @@ fn none_neutral(ctx: &Context) -> Verdict {
     }
     let probe = |probe| Some((Of::Probe(ProbeName(probe)), ctx.seen.probe(probe)?));
     let neutral = is_neutral(ctx);
-    let plain = if neutral == Some(Neutral::Plain) {
-        Some(own(ctx))
-    } else {
-        probe(Probe::Plain)
-    };
+    let plain = if neutral == Some(Neutral::Plain) { Some(own(ctx)) } else { probe(Probe::Plain) };
     let silent = match neutral {
         Some(Neutral::AllNone) => Some(own(ctx)),
         Some(Neutral::Plain) => probe(Probe::AllNone).or_else(|| probe(Probe::NoneForAbsent)),
@@ -244,14 +177,7 @@ fn none_neutral(ctx: &Context) -> Verdict {
         None => Verdict::Holds,
         Some(difference) => ctx.breaks(Grade::Violation, || {
             let expected = Blame::SigNoneNeutral.demand();
-            on_pair(
-                ctx,
-                plain,
-                silent,
-                difference.name(),
-                expected,
-                facts_of(difference),
-            )
+            on_pair(ctx, plain, silent, difference.name(), expected, facts_of(difference))
         }),
     }
 }
@@ -265,14 +191,7 @@ fn order_free(ctx: &Context) -> Verdict {
         Some(difference) => ctx.breaks(Grade::Violation, || {
             let expected =
                 "the order of the keywords and the identity of their names have no influence";
-            on_pair(
-                ctx,
-                one,
-                other,
-                difference.name(),
-                expected,
-                facts_of(difference),
-            )
+            on_pair(ctx, one, other, difference.name(), expected, facts_of(difference))
         }),
     }
 }
@@ -287,23 +206,16 @@ fn arg_unchanged(ctx: &Context) -> Verdict {
         return Verdict::Silent;
     };
     let is_leak = growth.argument_references.unsigned_abs() >= growth.rounds as usize;
-    ctx.require(!is_leak || growth.rounds == 0, Grade::Violation, || {
-        Evidence {
-            key: if growth.argument_references > 0 {
-                "kept"
-            } else {
-                "dropped"
-            }
-            .into(),
-            expected: "references of the argument objects are balanced after the call".to_owned(),
-            seen: format!(
-                "{} references more than before after {} rounds; {}",
-                growth.argument_references,
-                growth.rounds,
-                phrase(ctx, Of::Export, &ctx.seen.export)
-            ),
-            facts: facts(Of::Export, &ctx.seen.export, &[What::Outcome]),
-        }
+    ctx.require(!is_leak || growth.rounds == 0, Grade::Violation, || Evidence {
+        key: if growth.argument_references > 0 { "kept" } else { "dropped" }.into(),
+        expected: "references of the argument objects are balanced after the call".to_owned(),
+        seen: format!(
+            "{} references more than before after {} rounds; {}",
+            growth.argument_references,
+            growth.rounds,
+            phrase(ctx, Of::Export, &ctx.seen.export)
+        ),
+        facts: facts(Of::Export, &ctx.seen.export, &[What::Outcome]),
     })
 }
 

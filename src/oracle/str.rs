@@ -11,38 +11,14 @@ use crate::abi::DLDeviceType;
 use crate::case::{Arg, Keyword, Value};
 
 pub(super) const RULES: &[Rule] = &[
-    Rule {
-        id: "STR-NONE",
-        judge: none,
-    },
-    Rule {
-        id: "STR-CPU-NONE-ONLY",
-        judge: cpu_none_only,
-    },
-    Rule {
-        id: "STR-CPU-ERRTYPE",
-        judge: cpu_errtype,
-    },
-    Rule {
-        id: "STR-CPU-REQUEST",
-        judge: cpu_request,
-    },
-    Rule {
-        id: "STR-CUDA-ZERO",
-        judge: cuda_zero,
-    },
-    Rule {
-        id: "STR-ROCM-VALUES",
-        judge: rocm_values,
-    },
-    Rule {
-        id: "STR-RANGE",
-        judge: range,
-    },
-    Rule {
-        id: "STR-NONINT",
-        judge: nonint,
-    },
+    Rule { id: "STR-NONE", judge: none },
+    Rule { id: "STR-CPU-NONE-ONLY", judge: cpu_none_only },
+    Rule { id: "STR-CPU-ERRTYPE", judge: cpu_errtype },
+    Rule { id: "STR-CPU-REQUEST", judge: cpu_request },
+    Rule { id: "STR-CUDA-ZERO", judge: cuda_zero },
+    Rule { id: "STR-ROCM-VALUES", judge: rocm_values },
+    Rule { id: "STR-RANGE", judge: range },
+    Rule { id: "STR-NONINT", judge: nonint },
 ];
 
 /// A stream other than `None` was passed, the exporter knows the keyword, and the table has a row whose
@@ -51,10 +27,8 @@ fn given(ctx: &Context) -> Option<Classes> {
     use super::decision::DlDevice;
     let classes = ctx.table.classes?;
     let is_given = classes.stream != Stream::None && knows(ctx, Keyword::Stream);
-    let is_somewhere = !matches!(
-        classes.dl_device,
-        DlDevice::UnsupportedOther | DlDevice::UnknownType
-    );
+    let is_somewhere =
+        !matches!(classes.dl_device, DlDevice::UnsupportedOther | DlDevice::UnknownType);
     (is_given && is_somewhere).then_some(classes)
 }
 
@@ -77,9 +51,7 @@ fn none(ctx: &Context) -> Verdict {
 }
 
 fn cpu_none_only(ctx: &Context) -> Verdict {
-    by_table(ctx, Blame::StrCpuNoneOnly, || {
-        given(ctx).is_some_and(is_on_cpu)
-    })
+    by_table(ctx, Blame::StrCpuNoneOnly, || given(ctx).is_some_and(is_on_cpu))
 }
 
 fn cpu_errtype(ctx: &Context) -> Verdict {
@@ -107,19 +79,13 @@ fn cuda_zero(ctx: &Context) -> Verdict {
 
 fn rocm_values(ctx: &Context) -> Verdict {
     // The table sees ROCm's 1 and 2 in the place of CUDA's 0.
-    by_table(ctx, Blame::StrRocmValues, || {
-        on_device(ctx, Stream::Zero) == Some(DLDeviceType::ROCM)
-    })
+    by_table(ctx, Blame::StrRocmValues, || on_device(ctx, Stream::Zero) == Some(DLDeviceType::ROCM))
 }
 
 fn range(ctx: &Context) -> Verdict {
-    by_table(ctx, Blame::StrRange, || {
-        on_device(ctx, Stream::Negative).is_some()
-    })
+    by_table(ctx, Blame::StrRange, || on_device(ctx, Stream::Negative).is_some())
 }
 
 fn nonint(ctx: &Context) -> Verdict {
-    by_table(ctx, Blame::StrNonint, || {
-        on_device(ctx, Stream::Bad).is_some()
-    })
+    by_table(ctx, Blame::StrNonint, || on_device(ctx, Stream::Bad).is_some())
 }

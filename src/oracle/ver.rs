@@ -10,46 +10,16 @@ use crate::abi::{DLDataType, DLDataTypeCode};
 use crate::case::{DtypeClass, Keyword, Probe};
 
 pub(super) const RULES: &[Rule] = &[
-    Rule {
-        id: "VER-NONE-LEGACY",
-        judge: none_legacy,
-    },
-    Rule {
-        id: "VER-NONE-BE",
-        judge: none_be,
-    },
-    Rule {
-        id: "VER-0X",
-        judge: zero,
-    },
-    Rule {
-        id: "VER-1X-VERSIONED",
-        judge: one_versioned,
-    },
-    Rule {
-        id: "VER-CEILING",
-        judge: ceiling,
-    },
-    Rule {
-        id: "VER-SAME-MAJOR",
-        judge: same_major,
-    },
-    Rule {
-        id: "VER-HIGHER-MAJOR",
-        judge: higher_major,
-    },
-    Rule {
-        id: "VER-OLD-BE",
-        judge: old_be,
-    },
-    Rule {
-        id: "VER-INDEPENDENT",
-        judge: independent,
-    },
-    Rule {
-        id: "VER-NEGATIVE",
-        judge: negative,
-    },
+    Rule { id: "VER-NONE-LEGACY", judge: none_legacy },
+    Rule { id: "VER-NONE-BE", judge: none_be },
+    Rule { id: "VER-0X", judge: zero },
+    Rule { id: "VER-1X-VERSIONED", judge: one_versioned },
+    Rule { id: "VER-CEILING", judge: ceiling },
+    Rule { id: "VER-SAME-MAJOR", judge: same_major },
+    Rule { id: "VER-HIGHER-MAJOR", judge: higher_major },
+    Rule { id: "VER-OLD-BE", judge: old_be },
+    Rule { id: "VER-INDEPENDENT", judge: independent },
+    Rule { id: "VER-NEGATIVE", judge: negative },
 ];
 
 /// The class of the case's own `max_version`, where the exporter knows the keyword.
@@ -98,9 +68,7 @@ fn none_be(ctx: &Context) -> Verdict {
 fn zero(ctx: &Context) -> Verdict {
     by_table(ctx, Blame::Ver0x, || {
         let outcome = &ctx.seen.export;
-        let is_refused = outcome
-            .raised()
-            .is_some_and(|raised| raised.class == ErrorClass::Buffer);
+        let is_refused = outcome.raised().is_some_and(|raised| raised.class == ErrorClass::Buffer);
         own_version(ctx) == Some(MaxVersion::Zero) && (returns_capsule(ctx) || is_refused)
     })
 }
@@ -146,10 +114,7 @@ fn own_if<'a>(ctx: &Context<'a>, classes: &[MaxVersion]) -> Option<Seen<'a>> {
 
 fn is_refused(outcome: &Outcome) -> bool {
     (outcome.raised()).is_some_and(|raised| {
-        !matches!(
-            raised.class,
-            ErrorClass::Memory | ErrorClass::System | ErrorClass::Base
-        )
+        !matches!(raised.class, ErrorClass::Memory | ErrorClass::System | ErrorClass::Base)
     })
 }
 
@@ -174,24 +139,10 @@ fn same_major(ctx: &Context) -> Verdict {
         (Some(served), Some(refused)) => {
             // An exporter may protect a consumer from a code that its minor does not know.
             let is_basic = ctx.case.tensor.dtype.is_standard();
-            let grade = if is_basic {
-                Grade::Warning
-            } else {
-                Grade::Info
-            };
+            let grade = if is_basic { Grade::Warning } else { Grade::Info };
             ctx.breaks(grade, || {
-                let name = refused
-                    .1
-                    .raised()
-                    .map_or("".into(), |raised| raised.name.clone());
-                on_pair(
-                    ctx,
-                    served,
-                    refused,
-                    name,
-                    Blame::VerSameMajor.demand(),
-                    &[What::Outcome],
-                )
+                let name = refused.1.raised().map_or("".into(), |raised| raised.name.clone());
+                on_pair(ctx, served, refused, name, Blame::VerSameMajor.demand(), &[What::Outcome])
             })
         }
         _ if found().count() > 1 => Verdict::Holds,
@@ -207,14 +158,8 @@ fn higher_major(ctx: &Context) -> Verdict {
     if !knows(ctx, Keyword::MaxVersion) {
         return Verdict::Silent;
     }
-    let served = [
-        probe(ctx, Probe::Version199),
-        own_if(ctx, &[MaxVersion::OneMore]),
-    ];
-    let served = served
-        .into_iter()
-        .flatten()
-        .find(|(_, outcome)| outcome.capsule().is_some());
+    let served = [probe(ctx, Probe::Version199), own_if(ctx, &[MaxVersion::OneMore])];
+    let served = served.into_iter().flatten().find(|(_, outcome)| outcome.capsule().is_some());
     let Some(served) = served else {
         return Verdict::Silent;
     };
@@ -227,18 +172,8 @@ fn higher_major(ctx: &Context) -> Verdict {
     for other in higher.into_iter().flatten() {
         if is_refused(other.1) {
             return ctx.breaks(Grade::Violation, || {
-                let name = other
-                    .1
-                    .raised()
-                    .map_or("".into(), |raised| raised.name.clone());
-                on_pair(
-                    ctx,
-                    served,
-                    other,
-                    name,
-                    Blame::VerHigherMajor.demand(),
-                    &[What::Outcome],
-                )
+                let name = other.1.raised().map_or("".into(), |raised| raised.name.clone());
+                on_pair(ctx, served, other, name, Blame::VerHigherMajor.demand(), &[What::Outcome])
             });
         }
         verdict = Verdict::Holds;
@@ -269,10 +204,7 @@ fn independent(ctx: &Context) -> Verdict {
         return Verdict::Silent;
     }
     let mut verdict = Verdict::Silent;
-    for other in VERSIONS
-        .into_iter()
-        .filter_map(|version| probe(ctx, version))
-    {
+    for other in VERSIONS.into_iter().filter_map(|version| probe(ctx, version)) {
         let Some(found) = change(ctx, own.1, other.1) else {
             continue;
         };
@@ -311,10 +243,7 @@ fn change(ctx: &Context, one: &Outcome, other: &Outcome) -> Option<Option<(Grade
     }
     let is_old = |dtype: DLDataType| dtype.code.0 <= DLDataTypeCode::COMPLEX.0;
     let dtype = ctx.case.tensor.dtype;
-    let has_due_dtype = dtype
-        .info()
-        .triple
-        .is_some_and(|due| a.dtype == due || b.dtype == due);
+    let has_due_dtype = dtype.info().triple.is_some_and(|due| a.dtype == due || b.dtype == due);
     // DTY-BOOL: the legacy struct may still call it an integer.
     let is_judged = dtype.class() != DtypeClass::Bool && is_old(a.dtype) && is_old(b.dtype);
     if a.dtype != b.dtype && is_judged && !has_due_dtype {
@@ -326,10 +255,8 @@ fn change(ctx: &Context, one: &Outcome, other: &Outcome) -> Option<Option<(Grade
             || source.writable == Some(false)
             || !ctx.seen.exporter.mutable);
     let known = |content: &Content| *content != Content::Unknown;
-    if let (Some(a), Some(b)) = (
-        content(ctx, one).filter(known),
-        content(ctx, other).filter(known),
-    ) && a.is_copy() != b.is_copy()
+    if let (Some(a), Some(b)) = (content(ctx, one).filter(known), content(ctx, other).filter(known))
+        && a.is_copy() != b.is_copy()
         && !is_free
     {
         return Some(Some((Grade::Warning, What::Memory)));
@@ -347,15 +274,9 @@ fn refused_versions(ctx: &Context) -> Option<Verdict> {
         && ctx.case.tensor.dtype.is_standard()
         && ctx.seen.source.writable != Some(false)
         && ctx.seen.exporter.mutable;
-    let minors = || {
-        VERSIONS[..3]
-            .iter()
-            .filter_map(|&version| probe(ctx, version))
-    };
+    let minors = || VERSIONS[..3].iter().filter_map(|&version| probe(ctx, version));
     let is_refusal = |outcome: &Outcome| {
-        outcome
-            .raised()
-            .is_some_and(|raised| raised.class == ErrorClass::Buffer)
+        outcome.raised().is_some_and(|raised| raised.class == ErrorClass::Buffer)
     };
     if !is_judged || !minors().all(|(_, outcome)| is_refusal(outcome)) {
         return None;
