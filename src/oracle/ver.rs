@@ -288,3 +288,132 @@ fn refused_versions(ctx: &Context) -> Option<Verdict> {
         on_pair(ctx, own, first, "BufferError", expected, &[What::Outcome])
     }))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::testing::{Said, Scene};
+    use super::*;
+    use crate::abi::DLDevice;
+    use crate::case::Keyword::*;
+    use crate::case::{Access, Call, Dtype, Tensor, Value};
+
+    const VIOLATION: Said = Said::Breaks(Grade::Violation);
+    const WARNING: Said = Said::Breaks(Grade::Warning);
+    const INFO: Said = Said::Breaks(Grade::Info);
+
+    fn version(major: i64, minor: i64) -> (Keyword, Value) {
+        (MaxVersion, Value::pair(major, minor))
+    }
+
+    #[test]
+    fn the_kind_follows_max_version() {
+        assert_eq!(Scene::plain().said("VER-NONE-LEGACY"), Said::Holds);
+        let versioned = Scene::plain().answering(&[version(1, 0)]);
+        versioned.assert_only("VER-NONE-LEGACY", Grade::Violation);
+        let zero = Scene::of(&[version(0, 8)]);
+        assert_eq!(zero.said("VER-0X"), Said::Holds);
+        assert_eq!(zero.said("VER-OLD-BE"), Said::Silent);
+        assert_eq!(zero.clone().raising(ErrorClass::Buffer).said("VER-0X"), Said::Holds);
+        zero.answering(&[version(1, 0)]).assert_only("VER-0X", Grade::Warning);
+        let one = Scene::of(&[version(1, 0)]);
+        assert_eq!(one.said("VER-1X-VERSIONED"), Said::Holds);
+        assert_eq!(one.said("VER-CEILING"), Said::Holds);
+        assert_eq!(one.answering(&[]).said("VER-1X-VERSIONED"), INFO);
+        let ceiling = |major| {
+            let scene = Scene::of(&[version(2, 0)]);
+            scene.edit(|it| it.managed().version.as_mut().unwrap().major = major)
+        };
+        assert_eq!(ceiling(3).said("VER-CEILING"), WARNING);
+        assert_eq!(ceiling(2).said("VER-CEILING"), Said::Holds);
+    }
+
+    #[test]
+    fn an_old_version_is_refused_with_buffer_error() {
+        let zero = Scene::of(&[version(0, 0)]);
+        assert_eq!(zero.clone().raising(ErrorClass::Buffer).said("VER-OLD-BE"), Said::Holds);
+        zero.raising(ErrorClass::Other).assert_only("VER-OLD-BE", Grade::Warning);
+    }
+
+    #[test]
+    fn a_producer_without_legacy_capsules_is_noted() {
+        let refused = Scene::plain().raising(ErrorClass::Buffer);
+        assert_eq!(refused.clone().with(Probe::Version10).said("VER-NONE-BE"), INFO);
+        assert_eq!(Scene::plain().said("VER-NONE-BE"), Said::Holds);
+        // RO-LEGACY: the read-only array is refused, not the legacy capsule.
+        let array = Tensor { access: Access::ReadOnly, ..Tensor::plain() };
+        let readonly = Scene::new(array, Call::default()).with(Probe::Version10);
+        assert_eq!(readonly.said("VER-NONE-BE"), Said::Silent);
+        readonly.assert_lawful();
+    }
+
+    #[test]
+    fn every_minor_is_served_alike() {
+        let twin = Scene::of(&[version(1, 0)]).with(Probe::Version199);
+        assert_eq!(twin.said("VER-SAME-MAJOR"), Said::Holds);
+        let refused =
+            Scene::of(&[version(1, 0)]).with_raised(Probe::Version199, ErrorClass::Buffer);
+        refused.assert_only("VER-SAME-MAJOR", Grade::Warning);
+        let probes = Scene::plain()
+            .with(Probe::Version199)
+            .with_raised(Probe::Version10, ErrorClass::Buffer);
+        assert_eq!(probes.said("VER-SAME-MAJOR"), WARNING);
+        // An exporter may protect a 1.0 consumer from a code that came with 1.1.
+        let bfloat = Tensor { dtype: Dtype::named("bfloat16", 0).unwrap(), ..Tensor::plain() };
+        let guarded = Scene::new(bfloat, Call::default())
+            .with(Probe::Version199)
+            .with_raised(Probe::Version10, ErrorClass::Buffer);
+        assert_eq!(guarded.said("VER-SAME-MAJOR"), INFO);
+    }
+
+    #[test]
+    fn a_higher_major_is_served() {
+        let twin = Scene::of(&[version(1, 99)]).with(Probe::Version20).with(Probe::Version1003);
+        assert_eq!(twin.said("VER-HIGHER-MAJOR"), Said::Holds);
+        for probe in [Probe::Version20, Probe::Version1003] {
+            let refused = Scene::of(&[version(1, 99)]).with_raised(probe, ErrorClass::Buffer);
+            refused.assert_only("VER-HIGHER-MAJOR", Grade::Violation);
+        }
+        let own = Scene::of(&[version(2, 0)]).raising(ErrorClass::Value).with(Probe::Version199);
+        own.assert_only("VER-HIGHER-MAJOR", Grade::Violation);
+        // All are refused for another reason.
+        let device = Scene::of(&[version(2, 0), (DlDevice, Value::pair(10, 0))]);
+        let device = device.with(Probe::Version199).with(Probe::Version20);
+        assert_eq!(device.said("VER-HIGHER-MAJOR"), Said::Silent);
+    }
+
+    #[test]
+    fn max_version_changes_nothing_else() {
+        let one = || Scene::of(&[version(1, 0)]);
+        assert_eq!(one().with(Probe::Unversioned).said("VER-INDEPENDENT"), Said::Holds);
+        let copies = one().probe_answering(Probe::Unversioned, &[(Copy, Value::bool(true))]);
+        assert_eq!(copies.said("VER-INDEPENDENT"), WARNING);
+        // Neither contradicts a rule by itself: one ignores the CPU index, the other stamps it.
+        let index = Scene::of(&[version(1, 0), (DlDevice, Value::pair(1, 3))]);
+        let index = index.answering(&[version(1, 0)]).probe_answering(Probe::Unversioned, &[]);
+        let index = index.edit(|it| it.tensor().device = DLDevice::new(1, 3));
+        assert_eq!(index.said("VER-INDEPENDENT"), VIOLATION);
+        let refused = Scene::plain()
+            .with_raised(Probe::Version10, ErrorClass::Buffer)
+            .with_raised(Probe::Version199, ErrorClass::Buffer);
+        refused.assert_only("VER-INDEPENDENT", Grade::Warning);
+    }
+
+    #[test]
+    fn max_version_may_change_what_a_legacy_capsule_cannot_say() {
+        // JAX and mlx: a copy where the legacy struct could not flag one, on request only.
+        let asked = Scene::of(&[version(1, 0), (Copy, Value::bool(false))]);
+        let asked = asked.probe_answering(Probe::Unversioned, &[(Copy, Value::bool(true))]);
+        assert_eq!(asked.said("VER-INDEPENDENT"), Said::Holds);
+        // NumPy: the plain call of a read-only array is refused, the versioned one is fine.
+        let array = Tensor { access: Access::ReadOnly, ..Tensor::plain() };
+        let numpy = Scene::new(array, super::super::testing::call(&[version(1, 0)]));
+        numpy.with(Probe::Unversioned).with(Probe::Plain).assert_lawful();
+    }
+
+    #[test]
+    fn a_negative_version_is_noted() {
+        let negative = Scene::of(&[version(-1, 0)]);
+        assert_eq!(negative.said("VER-NEGATIVE"), INFO);
+        assert_eq!(negative.raising(ErrorClass::Buffer).said("VER-NEGATIVE"), Said::Holds);
+    }
+}

@@ -331,3 +331,6 @@ fn odd_type(ctx: &Context) -> Verdict {
         )
     })
 }
+
+#[cfg(test)]
+mod tests;
