@@ -40,10 +40,7 @@ pub(super) fn difference(ctx: &Context, one: &Outcome, other: &Outcome) -> Optio
     // These have rules of their own, or say nothing (MemoryError).
     let is_apart = |outcome: &Outcome| {
         (outcome.raised()).is_some_and(|raised| {
-            matches!(
-                raised.class,
-                ErrorClass::Memory | ErrorClass::System | ErrorClass::Base
-            )
+            matches!(raised.class, ErrorClass::Memory | ErrorClass::System | ErrorClass::Base)
         })
     };
     match (one, other) {
@@ -55,10 +52,7 @@ pub(super) fn difference(ctx: &Context, one: &Outcome, other: &Outcome) -> Optio
         },
         (Outcome::Raised(a), Outcome::Raised(b)) => {
             // With a wrong argument any of several exceptions may come (EXC-PRECEDENCE).
-            let is_judged = ctx
-                .table
-                .classes
-                .is_some_and(|classes| classes.is_well_formed());
+            let is_judged = ctx.table.classes.is_some_and(|classes| classes.is_well_formed());
             (is_judged && a.class != b.class).then_some(Difference::Exception)
         }
         (Outcome::Returned(_), Outcome::Returned(_)) => None,
@@ -100,10 +94,7 @@ pub(super) fn with_probe<'a>(
     probe: Probe,
 ) -> Option<((Of, &'a Outcome), (Of, &'a Outcome))> {
     let other = ctx.seen.probe(probe)?;
-    Some((
-        (Of::Export, &ctx.seen.export),
-        (Of::Probe(ProbeName(probe)), other),
-    ))
+    Some(((Of::Export, &ctx.seen.export), (Of::Probe(ProbeName(probe)), other)))
 }
 
 /// The table blames the case's own export for something else than the pair would: one cause, one report
@@ -114,7 +105,5 @@ pub(super) fn is_explained(table: &Ruling) -> bool {
 
 /// The stream of the case asks for nothing.
 pub(super) fn has_no_stream(table: &Ruling) -> bool {
-    table
-        .classes
-        .is_some_and(|classes| classes.stream == Stream::None)
+    table.classes.is_some_and(|classes| classes.stream == Stream::None)
 }

@@ -10,46 +10,16 @@ use crate::abi::{DLDataType, DLDataTypeCode};
 use crate::case::{DtypeClass, Keyword, Probe};
 
 pub(super) const RULES: &[Rule] = &[
-    Rule {
-        id: "VER-NONE-LEGACY",
-        judge: none_legacy,
-    },
-    Rule {
-        id: "VER-NONE-BE",
-        judge: none_be,
-    },
-    Rule {
-        id: "VER-0X",
-        judge: zero,
-    },
-    Rule {
-        id: "VER-1X-VERSIONED",
-        judge: one_versioned,
-    },
-    Rule {
-        id: "VER-CEILING",
-        judge: ceiling,
-    },
-    Rule {
-        id: "VER-SAME-MAJOR",
-        judge: same_major,
-    },
-    Rule {
-        id: "VER-HIGHER-MAJOR",
-        judge: higher_major,
-    },
-    Rule {
-        id: "VER-OLD-BE",
-        judge: old_be,
-    },
-    Rule {
-        id: "VER-INDEPENDENT",
-        judge: independent,
-    },
-    Rule {
-        id: "VER-NEGATIVE",
-        judge: negative,
-    },
+    Rule { id: "VER-NONE-LEGACY", judge: none_legacy },
+    Rule { id: "VER-NONE-BE", judge: none_be },
+    Rule { id: "VER-0X", judge: zero },
+    Rule { id: "VER-1X-VERSIONED", judge: one_versioned },
+    Rule { id: "VER-CEILING", judge: ceiling },
+    Rule { id: "VER-SAME-MAJOR", judge: same_major },
+    Rule { id: "VER-HIGHER-MAJOR", judge: higher_major },
+    Rule { id: "VER-OLD-BE", judge: old_be },
+    Rule { id: "VER-INDEPENDENT", judge: independent },
+    Rule { id: "VER-NEGATIVE", judge: negative },
 ];
 
 /// The class of the case's own `max_version`, where the exporter knows the keyword.
@@ -98,9 +68,7 @@ fn none_be(ctx: &Context) -> Verdict {
 fn zero(ctx: &Context) -> Verdict {
     by_table(ctx, Blame::Ver0x, || {
         let outcome = &ctx.seen.export;
-        let is_refused = outcome
-            .raised()
-            .is_some_and(|raised| raised.class == ErrorClass::Buffer);
+        let is_refused = outcome.raised().is_some_and(|raised| raised.class == ErrorClass::Buffer);
         own_version(ctx) == Some(MaxVersion::Zero) && (returns_capsule(ctx) || is_refused)
     })
 }
@@ -146,10 +114,7 @@ fn own_if<'a>(ctx: &Context<'a>, classes: &[MaxVersion]) -> Option<Seen<'a>> {
 
 fn is_refused(outcome: &Outcome) -> bool {
     (outcome.raised()).is_some_and(|raised| {
-        !matches!(
-            raised.class,
-            ErrorClass::Memory | ErrorClass::System | ErrorClass::Base
-        )
+        !matches!(raised.class, ErrorClass::Memory | ErrorClass::System | ErrorClass::Base)
     })
 }
 
@@ -174,24 +139,10 @@ fn same_major(ctx: &Context) -> Verdict {
         (Some(served), Some(refused)) => {
             // An exporter may protect a consumer from a code that its minor does not know.
             let is_basic = ctx.case.tensor.dtype.is_standard();
-            let grade = if is_basic {
-                Grade::Warning
-            } else {
-                Grade::Info
-            };
+            let grade = if is_basic { Grade::Warning } else { Grade::Info };
             ctx.breaks(grade, || {
-                let name = refused
-                    .1
-                    .raised()
-                    .map_or("".into(), |raised| raised.name.clone());
-                on_pair(
-                    ctx,
-                    served,
-                    refused,
-                    name,
-                    Blame::VerSameMajor.demand(),
-                    &[What::Outcome],
-                )
+                let name = refused.1.raised().map_or("".into(), |raised| raised.name.clone());
+                on_pair(ctx, served, refused, name, Blame::VerSameMajor.demand(), &[What::Outcome])
             })
         }
         _ if found().count() > 1 => Verdict::Holds,
@@ -207,14 +158,8 @@ fn higher_major(ctx: &Context) -> Verdict {
     if !knows(ctx, Keyword::MaxVersion) {
         return Verdict::Silent;
     }
-    let served = [
-        probe(ctx, Probe::Version199),
-        own_if(ctx, &[MaxVersion::OneMore]),
-    ];
-    let served = served
-        .into_iter()
-        .flatten()
-        .find(|(_, outcome)| outcome.capsule().is_some());
+    let served = [probe(ctx, Probe::Version199), own_if(ctx, &[MaxVersion::OneMore])];
+    let served = served.into_iter().flatten().find(|(_, outcome)| outcome.capsule().is_some());
     let Some(served) = served else {
         return Verdict::Silent;
     };
@@ -227,18 +172,8 @@ fn higher_major(ctx: &Context) -> Verdict {
     for other in higher.into_iter().flatten() {
         if is_refused(other.1) {
             return ctx.breaks(Grade::Violation, || {
-                let name = other
-                    .1
-                    .raised()
-                    .map_or("".into(), |raised| raised.name.clone());
-                on_pair(
-                    ctx,
-                    served,
-                    other,
-                    name,
-                    Blame::VerHigherMajor.demand(),
-                    &[What::Outcome],
-                )
+                let name = other.1.raised().map_or("".into(), |raised| raised.name.clone());
+                on_pair(ctx, served, other, name, Blame::VerHigherMajor.demand(), &[What::Outcome])
             });
         }
         verdict = Verdict::Holds;
@@ -269,10 +204,7 @@ fn independent(ctx: &Context) -> Verdict {
         return Verdict::Silent;
     }
     let mut verdict = Verdict::Silent;
-    for other in VERSIONS
-        .into_iter()
-        .filter_map(|version| probe(ctx, version))
-    {
+    for other in VERSIONS.into_iter().filter_map(|version| probe(ctx, version)) {
         let Some(found) = change(ctx, own.1, other.1) else {
             continue;
         };
@@ -311,10 +243,7 @@ fn change(ctx: &Context, one: &Outcome, other: &Outcome) -> Option<Option<(Grade
     }
     let is_old = |dtype: DLDataType| dtype.code.0 <= DLDataTypeCode::COMPLEX.0;
     let dtype = ctx.case.tensor.dtype;
-    let has_due_dtype = dtype
-        .info()
-        .triple
-        .is_some_and(|due| a.dtype == due || b.dtype == due);
+    let has_due_dtype = dtype.info().triple.is_some_and(|due| a.dtype == due || b.dtype == due);
     // DTY-BOOL: the legacy struct may still call it an integer.
     let is_judged = dtype.class() != DtypeClass::Bool && is_old(a.dtype) && is_old(b.dtype);
     if a.dtype != b.dtype && is_judged && !has_due_dtype {
@@ -326,10 +255,8 @@ fn change(ctx: &Context, one: &Outcome, other: &Outcome) -> Option<Option<(Grade
             || source.writable == Some(false)
             || !ctx.seen.exporter.mutable);
     let known = |content: &Content| *content != Content::Unknown;
-    if let (Some(a), Some(b)) = (
-        content(ctx, one).filter(known),
-        content(ctx, other).filter(known),
-    ) && a.is_copy() != b.is_copy()
+    if let (Some(a), Some(b)) = (content(ctx, one).filter(known), content(ctx, other).filter(known))
+        && a.is_copy() != b.is_copy()
         && !is_free
     {
         return Some(Some((Grade::Warning, What::Memory)));
@@ -347,15 +274,9 @@ fn refused_versions(ctx: &Context) -> Option<Verdict> {
         && ctx.case.tensor.dtype.is_standard()
         && ctx.seen.source.writable != Some(false)
         && ctx.seen.exporter.mutable;
-    let minors = || {
-        VERSIONS[..3]
-            .iter()
-            .filter_map(|&version| probe(ctx, version))
-    };
+    let minors = || VERSIONS[..3].iter().filter_map(|&version| probe(ctx, version));
     let is_refusal = |outcome: &Outcome| {
-        outcome
-            .raised()
-            .is_some_and(|raised| raised.class == ErrorClass::Buffer)
+        outcome.raised().is_some_and(|raised| raised.class == ErrorClass::Buffer)
     };
     if !is_judged || !minors().all(|(_, outcome)| is_refusal(outcome)) {
         return None;
@@ -366,4 +287,133 @@ fn refused_versions(ctx: &Context) -> Option<Verdict> {
         let expected = Blame::VerIndependent.demand();
         on_pair(ctx, own, first, "BufferError", expected, &[What::Outcome])
     }))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::testing::{Said, Scene};
+    use super::*;
+    use crate::abi::DLDevice;
+    use crate::case::Keyword::*;
+    use crate::case::{Access, Call, Dtype, Tensor, Value};
+
+    const VIOLATION: Said = Said::Breaks(Grade::Violation);
+    const WARNING: Said = Said::Breaks(Grade::Warning);
+    const INFO: Said = Said::Breaks(Grade::Info);
+
+    fn version(major: i64, minor: i64) -> (Keyword, Value) {
+        (MaxVersion, Value::pair(major, minor))
+    }
+
+    #[test]
+    fn the_kind_follows_max_version() {
+        assert_eq!(Scene::plain().said("VER-NONE-LEGACY"), Said::Holds);
+        let versioned = Scene::plain().answering(&[version(1, 0)]);
+        versioned.assert_only("VER-NONE-LEGACY", Grade::Violation);
+        let zero = Scene::of(&[version(0, 8)]);
+        assert_eq!(zero.said("VER-0X"), Said::Holds);
+        assert_eq!(zero.said("VER-OLD-BE"), Said::Silent);
+        assert_eq!(zero.clone().raising(ErrorClass::Buffer).said("VER-0X"), Said::Holds);
+        zero.answering(&[version(1, 0)]).assert_only("VER-0X", Grade::Warning);
+        let one = Scene::of(&[version(1, 0)]);
+        assert_eq!(one.said("VER-1X-VERSIONED"), Said::Holds);
+        assert_eq!(one.said("VER-CEILING"), Said::Holds);
+        assert_eq!(one.answering(&[]).said("VER-1X-VERSIONED"), INFO);
+        let ceiling = |major| {
+            let scene = Scene::of(&[version(2, 0)]);
+            scene.edit(|it| it.managed().version.as_mut().unwrap().major = major)
+        };
+        assert_eq!(ceiling(3).said("VER-CEILING"), WARNING);
+        assert_eq!(ceiling(2).said("VER-CEILING"), Said::Holds);
+    }
+
+    #[test]
+    fn an_old_version_is_refused_with_buffer_error() {
+        let zero = Scene::of(&[version(0, 0)]);
+        assert_eq!(zero.clone().raising(ErrorClass::Buffer).said("VER-OLD-BE"), Said::Holds);
+        zero.raising(ErrorClass::Other).assert_only("VER-OLD-BE", Grade::Warning);
+    }
+
+    #[test]
+    fn a_producer_without_legacy_capsules_is_noted() {
+        let refused = Scene::plain().raising(ErrorClass::Buffer);
+        assert_eq!(refused.clone().with(Probe::Version10).said("VER-NONE-BE"), INFO);
+        assert_eq!(Scene::plain().said("VER-NONE-BE"), Said::Holds);
+        // RO-LEGACY: the read-only array is refused, not the legacy capsule.
+        let array = Tensor { access: Access::ReadOnly, ..Tensor::plain() };
+        let readonly = Scene::new(array, Call::default()).with(Probe::Version10);
+        assert_eq!(readonly.said("VER-NONE-BE"), Said::Silent);
+        readonly.assert_lawful();
+    }
+
+    #[test]
+    fn every_minor_is_served_alike() {
+        let twin = Scene::of(&[version(1, 0)]).with(Probe::Version199);
+        assert_eq!(twin.said("VER-SAME-MAJOR"), Said::Holds);
+        let refused =
+            Scene::of(&[version(1, 0)]).with_raised(Probe::Version199, ErrorClass::Buffer);
+        refused.assert_only("VER-SAME-MAJOR", Grade::Warning);
+        let probes = Scene::plain()
+            .with(Probe::Version199)
+            .with_raised(Probe::Version10, ErrorClass::Buffer);
+        assert_eq!(probes.said("VER-SAME-MAJOR"), WARNING);
+        // An exporter may protect a 1.0 consumer from a code that came with 1.1.
+        let bfloat = Tensor { dtype: Dtype::named("bfloat16", 0).unwrap(), ..Tensor::plain() };
+        let guarded = Scene::new(bfloat, Call::default())
+            .with(Probe::Version199)
+            .with_raised(Probe::Version10, ErrorClass::Buffer);
+        assert_eq!(guarded.said("VER-SAME-MAJOR"), INFO);
+    }
+
+    #[test]
+    fn a_higher_major_is_served() {
+        let twin = Scene::of(&[version(1, 99)]).with(Probe::Version20).with(Probe::Version1003);
+        assert_eq!(twin.said("VER-HIGHER-MAJOR"), Said::Holds);
+        for probe in [Probe::Version20, Probe::Version1003] {
+            let refused = Scene::of(&[version(1, 99)]).with_raised(probe, ErrorClass::Buffer);
+            refused.assert_only("VER-HIGHER-MAJOR", Grade::Violation);
+        }
+        let own = Scene::of(&[version(2, 0)]).raising(ErrorClass::Value).with(Probe::Version199);
+        own.assert_only("VER-HIGHER-MAJOR", Grade::Violation);
+        // All are refused for another reason.
+        let device = Scene::of(&[version(2, 0), (DlDevice, Value::pair(10, 0))]);
+        let device = device.with(Probe::Version199).with(Probe::Version20);
+        assert_eq!(device.said("VER-HIGHER-MAJOR"), Said::Silent);
+    }
+
+    #[test]
+    fn max_version_changes_nothing_else() {
+        let one = || Scene::of(&[version(1, 0)]);
+        assert_eq!(one().with(Probe::Unversioned).said("VER-INDEPENDENT"), Said::Holds);
+        let copies = one().probe_answering(Probe::Unversioned, &[(Copy, Value::bool(true))]);
+        assert_eq!(copies.said("VER-INDEPENDENT"), WARNING);
+        // Neither contradicts a rule by itself: one ignores the CPU index, the other stamps it.
+        let index = Scene::of(&[version(1, 0), (DlDevice, Value::pair(1, 3))]);
+        let index = index.answering(&[version(1, 0)]).probe_answering(Probe::Unversioned, &[]);
+        let index = index.edit(|it| it.tensor().device = DLDevice::new(1, 3));
+        assert_eq!(index.said("VER-INDEPENDENT"), VIOLATION);
+        let refused = Scene::plain()
+            .with_raised(Probe::Version10, ErrorClass::Buffer)
+            .with_raised(Probe::Version199, ErrorClass::Buffer);
+        refused.assert_only("VER-INDEPENDENT", Grade::Warning);
+    }
+
+    #[test]
+    fn max_version_may_change_what_a_legacy_capsule_cannot_say() {
+        // JAX and mlx: a copy where the legacy struct could not flag one, on request only.
+        let asked = Scene::of(&[version(1, 0), (Copy, Value::bool(false))]);
+        let asked = asked.probe_answering(Probe::Unversioned, &[(Copy, Value::bool(true))]);
+        assert_eq!(asked.said("VER-INDEPENDENT"), Said::Holds);
+        // NumPy: the plain call of a read-only array is refused, the versioned one is fine.
+        let array = Tensor { access: Access::ReadOnly, ..Tensor::plain() };
+        let numpy = Scene::new(array, super::super::testing::call(&[version(1, 0)]));
+        numpy.with(Probe::Unversioned).with(Probe::Plain).assert_lawful();
+    }
+
+    #[test]
+    fn a_negative_version_is_noted() {
+        let negative = Scene::of(&[version(-1, 0)]);
+        assert_eq!(negative.said("VER-NEGATIVE"), INFO);
+        assert_eq!(negative.raising(ErrorClass::Buffer).said("VER-NEGATIVE"), Said::Holds);
+    }
 }

@@ -129,13 +129,7 @@ pub(super) fn phrase(ctx: &Context, of: Of, outcome: &Outcome) -> String {
 /// The facts of one outcome; those that it has not are left out.
 pub(super) fn facts_of(of: Of, outcome: &Outcome, whats: &[What]) -> Vec<Fact> {
     (whats.iter())
-        .filter_map(|&what| {
-            Some(Fact {
-                of,
-                what,
-                value: value(outcome, what)?,
-            })
-        })
+        .filter_map(|&what| Some(Fact { of, what, value: value(outcome, what)? }))
         .collect()
 }
 
@@ -156,9 +150,8 @@ fn value(outcome: &Outcome, what: What) -> Option<String> {
             CapsuleName::Null => "None".to_owned(),
             CapsuleName::Other(name) => format!("b'{name}'"),
         },
-        What::Version => (outcome.managed()?.version).map_or("None".to_owned(), |version| {
-            format!("({}, {})", version.major, version.minor)
-        }),
+        What::Version => (outcome.managed()?.version)
+            .map_or("None".to_owned(), |version| format!("({}, {})", version.major, version.minor)),
         What::Flags => outcome.managed()?.flags.to_string(),
         What::Device => tensor()?.device.to_string(),
         What::Dtype => tensor()?.dtype.to_string(),
@@ -178,12 +171,7 @@ fn value(outcome: &Outcome, what: What) -> Option<String> {
             WriteThrough::Separate => "False".to_owned(),
             WriteThrough::NotTried | WriteThrough::OneWay => return None,
         },
-        What::PendingError => if capsule.error_pending {
-            "True"
-        } else {
-            "None"
-        }
-        .to_owned(),
+        What::PendingError => if capsule.error_pending { "True" } else { "None" }.to_owned(),
         _ => return None,
     })
 }
@@ -218,11 +206,7 @@ pub(super) fn on_pair(
     Evidence {
         key: key.into(),
         expected: expected.into(),
-        seen: format!(
-            "{}; {}",
-            phrase(ctx, first.0, first.1),
-            phrase(ctx, second.0, second.1)
-        ),
+        seen: format!("{}; {}", phrase(ctx, first.0, first.1), phrase(ctx, second.0, second.1)),
         facts: all,
     }
 }

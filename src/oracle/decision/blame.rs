@@ -62,14 +62,12 @@ impl Blame {
 
     fn words(self) -> (&'static str, &'static str) {
         match self {
-            Self::CopyFalseAlias => (
-                "COPY-FALSE-ALIAS",
-                "an export with copy=False shares its memory with the array",
-            ),
-            Self::CopyFalseBe => (
-                "COPY-FALSE-BE",
-                "copy=False raises BufferError where a copy would be needed",
-            ),
+            Self::CopyFalseAlias => {
+                ("COPY-FALSE-ALIAS", "an export with copy=False shares its memory with the array")
+            }
+            Self::CopyFalseBe => {
+                ("COPY-FALSE-BE", "copy=False raises BufferError where a copy would be needed")
+            }
             Self::CopyFalseConsistent => (
                 "COPY-FALSE-CONSISTENT",
                 "copy=False succeeds where the same call with copy=None shares the array's memory",
@@ -86,47 +84,39 @@ impl Blame {
                 "COPY-TRUE-DISTINCT",
                 "no byte of an export with copy=True is shared with the array",
             ),
-            Self::CopyTrueIgnored => (
-                "COPY-TRUE-IGNORED",
-                "copy=True is never ignored: the export is a copy",
-            ),
-            Self::CopyTrueRefused => (
-                "COPY-TRUE-REFUSED",
-                "copy=True on the array's own device gives a copy",
-            ),
-            Self::DevCpuIdOther => (
-                "DEV-CPU-ID-OTHER",
-                "dl_device=(1, k) with k > 0 gives an export or BufferError",
-            ),
-            Self::DevCpuOffer => (
-                "DEV-CPU-OFFER",
-                "an array that is not on the CPU offers dl_device=(1, 0)",
-            ),
-            Self::DevHonour => (
-                "DEV-HONOUR",
-                "a call with dl_device gives an export on that device, or raises",
-            ),
-            Self::DevHonourCpu => (
-                "DEV-HONOUR-CPU",
-                "an export with dl_device=(1, 0) says that it is on kDLCPU",
-            ),
+            Self::CopyTrueIgnored => {
+                ("COPY-TRUE-IGNORED", "copy=True is never ignored: the export is a copy")
+            }
+            Self::CopyTrueRefused => {
+                ("COPY-TRUE-REFUSED", "copy=True on the array's own device gives a copy")
+            }
+            Self::DevCpuIdOther => {
+                ("DEV-CPU-ID-OTHER", "dl_device=(1, k) with k > 0 gives an export or BufferError")
+            }
+            Self::DevCpuOffer => {
+                ("DEV-CPU-OFFER", "an array that is not on the CPU offers dl_device=(1, 0)")
+            }
+            Self::DevHonour => {
+                ("DEV-HONOUR", "a call with dl_device gives an export on that device, or raises")
+            }
+            Self::DevHonourCpu => {
+                ("DEV-HONOUR-CPU", "an export with dl_device=(1, 0) says that it is on kDLCPU")
+            }
             Self::ExcClass => ("EXC-CLASS", "what is raised derives from Exception"),
             Self::ExcCopyImpossible => (
                 "EXC-COPY-IMPOSSIBLE",
                 "copy=False raises BufferError where the array's layout needs a copy",
             ),
-            Self::ExcDevice => (
-                "EXC-DEVICE",
-                "a device type that the exporter cannot handle raises BufferError",
-            ),
+            Self::ExcDevice => {
+                ("EXC-DEVICE", "a device type that the exporter cannot handle raises BufferError")
+            }
             Self::ExcNocopyCrossdev => (
                 "EXC-NOCOPY-CROSSDEV",
                 "copy=False raises BufferError where the data would have to move to another device",
             ),
-            Self::ExcNotexportable => (
-                "EXC-NOTEXPORTABLE",
-                "data that DLPack cannot describe raises BufferError",
-            ),
+            Self::ExcNotexportable => {
+                ("EXC-NOTEXPORTABLE", "data that DLPack cannot describe raises BufferError")
+            }
             Self::ExcSystemerror => ("EXC-SYSTEMERROR", "no call ends in SystemError"),
             Self::ExcUnexpected => (
                 "EXC-UNEXPECTED",
@@ -136,10 +126,9 @@ impl Blame {
                 "RO-LEGACY",
                 "a read-only array is not exported in a legacy capsule, which cannot say so",
             ),
-            Self::SigAbsentIsNone => (
-                "SIG-ABSENT-IS-NONE",
-                "leaving a keyword out equals passing None for it",
-            ),
+            Self::SigAbsentIsNone => {
+                ("SIG-ABSENT-IS-NONE", "leaving a keyword out equals passing None for it")
+            }
             Self::SigDeviceEnum => (
                 "SIG-DEVICE-ENUM",
                 "a device type given as an IntEnum member, as __dlpack_device__() may return it, means its number",
@@ -152,10 +141,9 @@ impl Blame {
                 "SIG-MALFORMED-IGNORED",
                 "whether a malformed dl_device is noticed does not depend on max_version",
             ),
-            Self::SigNoneNeutral => (
-                "SIG-NONE-NEUTRAL",
-                "passing None for all four keywords equals the plain call",
-            ),
+            Self::SigNoneNeutral => {
+                ("SIG-NONE-NEUTRAL", "passing None for all four keywords equals the plain call")
+            }
             Self::SigOldTypeerror => (
                 "SIG-OLD-TYPEERROR",
                 "an exporter without the keyword answers it with TypeError, so that consumers try again without it",
@@ -164,37 +152,24 @@ impl Blame {
                 "STR-CPU-ERRTYPE",
                 "a stream on the CPU raises TypeError, ValueError or BufferError",
             ),
-            Self::StrCpuNoneOnly => (
-                "STR-CPU-NONE-ONLY",
-                "on the CPU only stream=None is accepted",
-            ),
-            Self::StrCpuRequest => (
-                "STR-CPU-REQUEST",
-                "with dl_device=(1, 0) the stream is None",
-            ),
+            Self::StrCpuNoneOnly => {
+                ("STR-CPU-NONE-ONLY", "on the CPU only stream=None is accepted")
+            }
+            Self::StrCpuRequest => ("STR-CPU-REQUEST", "with dl_device=(1, 0) the stream is None"),
             Self::StrCudaZero => ("STR-CUDA-ZERO", "stream=0 is not allowed on CUDA"),
             Self::StrNone => ("STR-NONE", "stream=None is always accepted"),
-            Self::StrNonint => (
-                "STR-NONINT",
-                "a stream that is no int raises TypeError or ValueError",
-            ),
+            Self::StrNonint => {
+                ("STR-NONINT", "a stream that is no int raises TypeError or ValueError")
+            }
             Self::StrRange => ("STR-RANGE", "a stream below -1 is invalid"),
-            Self::StrRocmValues => (
-                "STR-ROCM-VALUES",
-                "streams 1 and 2 are not supported on ROCm",
-            ),
-            Self::Ver0x => (
-                "VER-0X",
-                "max_version=(0, x) gives a legacy capsule or BufferError",
-            ),
-            Self::Ver1xVersioned => (
-                "VER-1X-VERSIONED",
-                "max_version of (1, 0) or above gives a versioned capsule",
-            ),
-            Self::VerCeiling => (
-                "VER-CEILING",
-                "the returned major version is not above the requested one",
-            ),
+            Self::StrRocmValues => ("STR-ROCM-VALUES", "streams 1 and 2 are not supported on ROCm"),
+            Self::Ver0x => ("VER-0X", "max_version=(0, x) gives a legacy capsule or BufferError"),
+            Self::Ver1xVersioned => {
+                ("VER-1X-VERSIONED", "max_version of (1, 0) or above gives a versioned capsule")
+            }
+            Self::VerCeiling => {
+                ("VER-CEILING", "the returned major version is not above the requested one")
+            }
             Self::VerHigherMajor => (
                 "VER-HIGHER-MAJOR",
                 "max_version with a higher major than the exporter's own succeeds as (1, 99) does",
@@ -207,18 +182,16 @@ impl Blame {
                 "VER-NEGATIVE",
                 "negative or huge numbers in max_version are malformed or very old",
             ),
-            Self::VerNoneLegacy => (
-                "VER-NONE-LEGACY",
-                "without max_version the capsule is a legacy one",
-            ),
+            Self::VerNoneLegacy => {
+                ("VER-NONE-LEGACY", "without max_version the capsule is a legacy one")
+            }
             Self::VerOldBe => (
                 "VER-OLD-BE",
                 "a max_version that is too old raises BufferError and no other exception",
             ),
-            Self::VerSameMajor => (
-                "VER-SAME-MAJOR",
-                "every minor version of a supported major is answered alike",
-            ),
+            Self::VerSameMajor => {
+                ("VER-SAME-MAJOR", "every minor version of a supported major is answered alike")
+            }
         }
     }
 }

@@ -39,13 +39,10 @@ pub(super) fn word(matter: &Matter, managed: &Managed, content: Content) -> Word
         stream_charge(matter),
     ];
     // The first among equals: the kind is what a consumer sees first.
-    let worst = charges
-        .into_iter()
-        .flatten()
-        .fold(None, |worst: Charge, next| match worst {
-            Some(found) if found.1 >= next.1 => Some(found),
-            _ => Some(next),
-        });
+    let worst = charges.into_iter().flatten().fold(None, |worst: Charge, next| match worst {
+        Some(found) if found.1 >= next.1 => Some(found),
+        _ => Some(next),
+    });
     worst.map_or(Word::Lawful, |(blame, grade)| Word::Blamed(blame, grade))
 }
 
@@ -72,9 +69,9 @@ fn place(matter: &Matter, device: DLDevice) -> Place {
         // The index is ignored: DEV-CPU-ID-OTHER takes note.
         (DlDevice::CpuOther, Own::Host) if device.device_type == DLDeviceType::CPU => Place::Asked,
         (DlDevice::CpuOther, Own::Device | Own::Accessible) if is_exact => Place::Asked,
-        (DlDevice::CpuOther, Own::Device | Own::Accessible) if is_cpu_like => Place::Charged(
-            charge(Blame::DevHonourCpu, matter.profile.grade(Knob::CpuLabel)),
-        ),
+        (DlDevice::CpuOther, Own::Device | Own::Accessible) if is_cpu_like => {
+            Place::Charged(charge(Blame::DevHonourCpu, matter.profile.grade(Knob::CpuLabel)))
+        }
         (DlDevice::UnsupportedOther | DlDevice::UnknownType, _) if is_exact => Place::Exact,
         _ => Place::Other(Blame::DevHonour, VIOLATION),
     }
@@ -105,9 +102,7 @@ fn kind_charge(matter: &Matter, managed: &Managed, content: Content) -> Charge {
                     // for more than a note.
                     let grade = profile.grade(Knob::RequireVersioned);
                     let is_noted = matter.seen.exporter.versioned || grade > INFO;
-                    is_noted
-                        .then(|| charge(Blame::Ver1xVersioned, grade))
-                        .flatten()
+                    is_noted.then(|| charge(Blame::Ver1xVersioned, grade)).flatten()
                 }
                 MaxVersion::Absent | MaxVersion::None | MaxVersion::Zero => None,
             };
@@ -124,15 +119,8 @@ fn kind_charge(matter: &Matter, managed: &Managed, content: Content) -> Charge {
             MaxVersion::Zero => charge(Blame::Ver0x, profile.grade(Knob::MaxVersionCeiling)),
             MaxVersion::Malformed => malformed_version_charge(matter),
             MaxVersion::OneZero | MaxVersion::OneMore | MaxVersion::Two => {
-                let asked = matter
-                    .case
-                    .call
-                    .max_version
-                    .value()
-                    .and_then(|value| value.as_pair());
-                let returned = managed
-                    .version
-                    .map_or(0, |version| i64::from(version.major));
+                let asked = matter.case.call.max_version.value().and_then(|value| value.as_pair());
+                let returned = managed.version.map_or(0, |version| i64::from(version.major));
                 (asked.is_some_and(|(major, _)| returned > major))
                     .then(|| charge(Blame::VerCeiling, profile.grade(Knob::MaxVersionCeiling)))
                     .flatten()
@@ -196,10 +184,7 @@ fn none_alias_charge(matter: &Matter) -> Charge {
         return None;
     }
     let shares = matter.answer(Probe::CopyFalse) == Answer::Capsule(Content::Alias);
-    charge(
-        Blame::CopyNoneAlias,
-        if shares { VIOLATION } else { WARNING },
-    )
+    charge(Blame::CopyNoneAlias, if shares { VIOLATION } else { WARNING })
 }
 
 /// A capsule although `dl_device` is malformed.
@@ -216,11 +201,7 @@ fn malformed_device_charge(matter: &Matter) -> Charge {
         return charge(Blame::SigMalformedIgnored, WARNING);
     }
     let is_near = is_near_miss(&matter.case.call.dl_device);
-    let grade = if is_near {
-        matter.profile.grade(Knob::StrictArgs)
-    } else {
-        WARNING
-    };
+    let grade = if is_near { matter.profile.grade(Knob::StrictArgs) } else { WARNING };
     charge(Blame::SigMalformed, grade)
 }
 
@@ -232,10 +213,7 @@ fn stream_charge(matter: &Matter) -> Charge {
             let knob = matter.profile.grade(Knob::CpuStream);
             // -1 is torch's default and asks for nothing: a note, unless the letter is asked for.
             let is_mild = classes.stream == Stream::MinusOne && knob < VIOLATION;
-            charge(
-                Blame::StrCpuNoneOnly,
-                if is_mild { knob.min(INFO) } else { knob },
-            )
+            charge(Blame::StrCpuNoneOnly, if is_mild { knob.min(INFO) } else { knob })
         }
         Effective::CpuByRequest => charge(Blame::StrCpuRequest, Some(grade)),
         Effective::Cuda => {

@@ -48,11 +48,7 @@ pub(super) fn word(matter: &Matter, class: ErrorClass) -> Word {
     let is_refusal = token == Token::Buffer;
     if matter.is_readonly() && matter.is_legacy_due() {
         // RO-LEGACY: the legacy struct cannot say that the array is read-only.
-        return if is_refusal {
-            Word::Lawful
-        } else {
-            not_exportable(matter)
-        };
+        return if is_refusal { Word::Lawful } else { not_exportable(matter) };
     }
     match Standing::of(matter.case, matter.seen) {
         Standing::Exportable => {}
@@ -63,10 +59,7 @@ pub(super) fn word(matter: &Matter, class: ErrorClass) -> Word {
     let is_basic = matter.case.tensor.dtype.is_standard();
     if !is_basic
         && is_refusal
-        && !matches!(
-            matter.classes.max_version,
-            MaxVersion::OneMore | MaxVersion::Two
-        )
+        && !matches!(matter.classes.max_version, MaxVersion::OneMore | MaxVersion::Two)
     {
         // A code or a padding flag that this max_version need not know (16.7).
         return Word::Lawful;
@@ -118,12 +111,7 @@ fn aat(matter: &Matter, token: Token) -> Option<Word> {
     if !is_judged {
         return None;
     }
-    let version = matter
-        .case
-        .call
-        .max_version
-        .value()
-        .and_then(Value::as_pair);
+    let version = matter.case.call.max_version.value().and_then(Value::as_pair);
     let blame = match (classes.dl_device, classes.copy, version) {
         (DlDevice::CpuOther, copy, _) if classes.own != Own::Host && copy != CopyArg::False => {
             Blame::DevCpuOffer
@@ -144,25 +132,18 @@ fn aat(matter: &Matter, token: Token) -> Option<Word> {
 
 /// A pair with `True` in it is no value to judge a refusal by (20.4).
 fn has_bool_in_pair(matter: &Matter) -> bool {
-    [&matter.case.call.max_version, &matter.case.call.dl_device]
-        .into_iter()
-        .any(|arg| {
-            matches!(arg, Arg::Given(Value::Seq(_, items))
+    [&matter.case.call.max_version, &matter.case.call.dl_device].into_iter().any(|arg| {
+        matches!(arg, Arg::Given(Value::Seq(_, items))
             if items.iter().any(|item| matches!(item, Scalar::Bool(_))))
-        })
+    })
 }
 
 fn not_exportable(matter: &Matter) -> Word {
     // BufferError is recommended since 2022.12 (EXC-NOTEXPORTABLE).
     let exporter = &matter.seen.exporter;
-    let is_older = exporter
-        .claims
-        .map_or(!exporter.is_2023(), |claim| claim < ArrayApi::V2022);
+    let is_older = exporter.claims.map_or(!exporter.is_2023(), |claim| claim < ArrayApi::V2022);
     let knob = matter.profile.grade(Knob::BufferErrorMust);
-    blamed(
-        Blame::ExcNotexportable,
-        if is_older { knob.min(INFO) } else { knob },
-    )
+    blamed(Blame::ExcNotexportable, if is_older { knob.min(INFO) } else { knob })
 }
 
 /// A refusal that an argument explains which is wrong in itself, whatever the array.
@@ -237,11 +218,7 @@ fn no_copy(matter: &Matter, token: Token) -> Mark {
 }
 
 fn foreign_device(matter: &Matter, token: Token) -> Mark {
-    if matter.classes.copy == CopyArg::False {
-        no_copy(matter, token)
-    } else {
-        VIOLATION
-    }
+    if matter.classes.copy == CopyArg::False { no_copy(matter, token) } else { VIOLATION }
 }
 
 /// On the own device: `copy` as the cause; `None` when it is not.
@@ -310,12 +287,8 @@ fn own_cause(matter: &Matter, is_refusal: bool) -> Cause {
         return Cause::Is(Blame::VerIndependent, WARNING);
     }
     if classes.max_version.is_silent() && succeeds(Probe::Plain) {
-        let given = Keyword::ALL
-            .into_iter()
-            .filter(|&keyword| call.arg(keyword).is_given());
-        let all_silent = Keyword::ALL
-            .into_iter()
-            .all(|keyword| call.arg(keyword).is_silent());
+        let given = Keyword::ALL.into_iter().filter(|&keyword| call.arg(keyword).is_given());
+        let all_silent = Keyword::ALL.into_iter().all(|keyword| call.arg(keyword).is_silent());
         match given.count() {
             4 if all_silent => return Cause::Is(Blame::SigNoneNeutral, VIOLATION),
             1.. if all_silent => return Cause::Is(Blame::SigAbsentIsNone, WARNING),

@@ -96,12 +96,7 @@ pub fn rule(case: &Case, seen: &Observation, profile: &Profile) -> Ruling {
     let managed = seen.export.managed();
     let content = (managed.and_then(|managed| managed.tensor.as_ref()))
         .map(|tensor| Content::of(&seen.source, own, tensor));
-    let mut ruling = Ruling {
-        word: Word::NotJudged,
-        classes: None,
-        own,
-        content,
-    };
+    let mut ruling = Ruling { word: Word::NotJudged, classes: None, own, content };
     match seen.export.raised().map(|raised| raised.class) {
         // Whatever the row says (16.1, EXC-CLASS).
         Some(ErrorClass::System) => {
@@ -133,13 +128,7 @@ pub fn rule(case: &Case, seen: &Observation, profile: &Profile) -> Ruling {
     {
         return ruling;
     }
-    let matter = Matter {
-        case,
-        seen,
-        profile,
-        own,
-        classes,
-    };
+    let matter = Matter { case, seen, profile, own, classes };
     ruling.word = match &seen.export {
         // CAP-TYPE speaks of it.
         Outcome::Returned(_) => Word::NotJudged,
@@ -171,3 +160,6 @@ fn unknown_keyword(case: &Case, seen: &Observation) -> Option<Word> {
         _ => Word::Blamed(Blame::SigOldTypeerror, Grade::Warning),
     })
 }
+
+#[cfg(test)]
+mod tests;

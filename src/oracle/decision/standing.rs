@@ -68,14 +68,11 @@ fn answer(seen: &Observation, probe: Probe) -> Answer {
         Some(Outcome::Raised(raised)) => Answer::Raised(raised.class),
         Some(Outcome::Returned(_)) => Answer::Other,
         Some(Outcome::Capsule(capsule)) => {
-            let tensor = capsule
-                .managed
-                .as_ref()
-                .and_then(|managed| managed.tensor.as_ref());
+            let tensor = capsule.managed.as_ref().and_then(|managed| managed.tensor.as_ref());
             let own = seen.device_before.device().unwrap_or(DLDevice::CPU);
-            Answer::Capsule(tensor.map_or(Content::Unknown, |tensor| {
-                Content::of(&seen.source, own, tensor)
-            }))
+            Answer::Capsule(
+                tensor.map_or(Content::Unknown, |tensor| Content::of(&seen.source, own, tensor)),
+            )
         }
     }
 }
@@ -106,10 +103,7 @@ pub fn probes_to_settle(case: &Case, own: DLDevice, outcome: &Outcome) -> Probes
     let needed: &[Probe] = match outcome {
         Outcome::Returned(_) => &[],
         Outcome::Capsule(capsule) => {
-            let memory = capsule
-                .managed
-                .as_ref()
-                .and_then(|managed| managed.tensor.as_ref());
+            let memory = capsule.managed.as_ref().and_then(|managed| managed.tensor.as_ref());
             let is_copy =
                 memory.is_some_and(|tensor| tensor.memory == crate::oracle::Memory::Distinct);
             match classes.dl_device {

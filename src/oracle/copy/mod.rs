@@ -3,173 +3,37 @@
 //! Size 0 is exempt throughout: its [`Content`] is unknown. COPY-STREAM needs a device with streams, and
 //! COPY-LAYOUT-FREE grants something: neither has a function.
 
+mod alike;
+mod export;
+
+pub(super) use alike::{alike, facts_of};
+
 use super::decision::{Blame, Content, CopyArg, DlDevice, Own};
-use super::pair::{self, Difference, difference, with_probe};
 use super::words::{by_table, knows, on_outcome, on_pair};
-use super::{
-    Context, DlTensor, Elements, ErrorClass, Grade, Kind, Managed, Of, Outcome, ProbeName, Rule,
-    Verdict, What, WriteThrough,
-};
+use super::{Context, Elements, Grade, Kind, Memory, Of, Rule, Verdict, What, WriteThrough};
 use crate::abi::{FLAG_IS_COPIED, FLAG_READ_ONLY};
-use crate::case::{ByteOrder, DtypeClass, Keyword, Probe, Scalar, Span, Strides, Value};
+use crate::case::{ByteOrder, DtypeClass, Keyword, Scalar, Value};
+use alike::{false_consistent, same_device_neutral};
+use export::{each, exports, reach, violation};
 
 pub(super) const RULES: &[Rule] = &[
-    Rule {
-        id: "COPY-TRUE-DISTINCT",
-        judge: true_distinct,
-    },
-    Rule {
-        id: "COPY-TRUE-SOLE",
-        judge: true_sole,
-    },
-    Rule {
-        id: "COPY-FLAG-SET",
-        judge: flag_set,
-    },
-    Rule {
-        id: "COPY-FLAG-CLEAR",
-        judge: flag_clear,
-    },
-    Rule {
-        id: "COPY-TRUE-WRITABLE",
-        judge: true_writable,
-    },
-    Rule {
-        id: "COPY-TRUE-REFUSED",
-        judge: true_refused,
-    },
-    Rule {
-        id: "COPY-TRUE-IGNORED",
-        judge: true_ignored,
-    },
-    Rule {
-        id: "COPY-FALSE-ALIAS",
-        judge: false_alias,
-    },
-    Rule {
-        id: "COPY-FALSE-BE",
-        judge: false_be,
-    },
-    Rule {
-        id: "COPY-NONE-ALIAS",
-        judge: none_alias,
-    },
-    Rule {
-        id: "COPY-FALSE-CONSISTENT",
-        judge: false_consistent,
-    },
-    Rule {
-        id: "COPY-SAME-DEVICE-NEUTRAL",
-        judge: same_device_neutral,
-    },
-    Rule {
-        id: "COPY-WRITE-THROUGH",
-        judge: write_through,
-    },
-    Rule {
-        id: "COPY-VALUES",
-        judge: values,
-    },
-    Rule {
-        id: "COPY-LEGACY-SILENT",
-        judge: legacy_silent,
-    },
-    Rule {
-        id: "COPY-TYPE",
-        judge: odd_type,
-    },
+    Rule { id: "COPY-TRUE-DISTINCT", judge: true_distinct },
+    Rule { id: "COPY-TRUE-SOLE", judge: true_sole },
+    Rule { id: "COPY-FLAG-SET", judge: flag_set },
+    Rule { id: "COPY-FLAG-CLEAR", judge: flag_clear },
+    Rule { id: "COPY-TRUE-WRITABLE", judge: true_writable },
+    Rule { id: "COPY-TRUE-REFUSED", judge: true_refused },
+    Rule { id: "COPY-TRUE-IGNORED", judge: true_ignored },
+    Rule { id: "COPY-FALSE-ALIAS", judge: false_alias },
+    Rule { id: "COPY-FALSE-BE", judge: false_be },
+    Rule { id: "COPY-NONE-ALIAS", judge: none_alias },
+    Rule { id: "COPY-FALSE-CONSISTENT", judge: false_consistent },
+    Rule { id: "COPY-SAME-DEVICE-NEUTRAL", judge: same_device_neutral },
+    Rule { id: "COPY-WRITE-THROUGH", judge: write_through },
+    Rule { id: "COPY-VALUES", judge: values },
+    Rule { id: "COPY-LEGACY-SILENT", judge: legacy_silent },
+    Rule { id: "COPY-TYPE", judge: odd_type },
 ];
-
-/// One export with a readable tensor, as these rules see it.
-#[derive(Clone, Copy)]
-struct Export<'a> {
-    of: Of,
-    outcome: &'a Outcome,
-    managed: &'a Managed,
-    tensor: &'a DlTensor,
-    content: Content,
-    /// What the call said of `copy`; `None` for a value that is no truth value.
-    copy: Option<CopyArg>,
-}
-
-impl<'a> Export<'a> {
-    fn here(&self) -> (Of, &'a Outcome) {
-        (self.of, self.outcome)
-    }
-
-    fn is_versioned(&self) -> bool {
-        self.managed.kind == Kind::Versioned
-    }
-
-    fn has_flag(&self, flag: u64) -> bool {
-        self.managed.flags & flag != 0
-    }
-
-    fn asks_copy(&self) -> bool {
-        self.copy == Some(CopyArg::True)
-    }
-}
-
-fn exports<'a>(ctx: &Context<'a>) -> impl Iterator<Item = Export<'a>> {
-    let (case, seen, own) = (ctx.case, ctx.seen, ctx.table.own);
-    ctx.outcomes().filter_map(move |(of, outcome)| {
-        let managed = outcome.managed()?;
-        let tensor = managed.tensor.as_ref()?;
-        let copy = match of {
-            Of::Probe(ProbeName(Probe::Plain)) => Some(CopyArg::Absent),
-            Of::Probe(ProbeName(Probe::AllNone | Probe::CopyNone)) => Some(CopyArg::None),
-            Of::Probe(ProbeName(Probe::CopyTrue)) => Some(CopyArg::True),
-            Of::Probe(ProbeName(Probe::CopyFalse)) => Some(CopyArg::False),
-            _ => CopyArg::of(&case.call.copy),
-        };
-        let content = Content::of(&seen.source, own, tensor);
-        Some(Export {
-            of,
-            outcome,
-            managed,
-            tensor,
-            content,
-            copy,
-        })
-    })
-}
-
-/// Asks every export; the gravest break counts, the first among equals.
-fn each<'a>(
-    ctx: &Context<'a>,
-    word: impl Fn(&Export<'a>) -> Option<Result<(), Grade>>,
-    key: &'static str,
-    expected: &'static str,
-    facts: &[What],
-) -> Verdict {
-    let mut worst: Option<(Grade, Export)> = None;
-    let mut holds = false;
-    for export in exports(ctx) {
-        match word(&export) {
-            None => {}
-            Some(Ok(())) => holds = true,
-            Some(Err(grade)) if worst.is_none_or(|(other, _)| grade > other) => {
-                worst = Some((grade, export));
-            }
-            Some(Err(_)) => {}
-        }
-    }
-    match worst {
-        Some((grade, export)) => ctx.breaks(grade, || {
-            on_outcome(ctx, export.here(), key, expected, facts)
-        }),
-        None if holds => Verdict::Holds,
-        None => Verdict::Silent,
-    }
-}
-
-fn violation(is_broken: bool) -> Option<Result<(), Grade>> {
-    Some(if is_broken {
-        Err(Grade::Violation)
-    } else {
-        Ok(())
-    })
-}
 
 const MEMORY: &[What] = &[What::Outcome, What::Memory, What::WriteThrough];
 const FLAGS: &[What] = &[What::Outcome, What::Memory, What::Flags];
@@ -211,29 +75,6 @@ fn true_ignored(ctx: &Context) -> Verdict {
     )
 }
 
-/// Lowest address and one past the highest of what an export addresses.
-fn reach(tensor: &DlTensor) -> Option<(i128, i128)> {
-    let item = tensor.dtype.item_size();
-    let strides: Strides = if tensor.strides_pointer == 0 {
-        let mut step = item as i64;
-        let mut strides = Strides::from_elem(0, tensor.shape.len());
-        for (stride, &extent) in strides.iter_mut().zip(&tensor.shape).rev() {
-            *stride = step;
-            step = step.saturating_mul(extent.max(1));
-        }
-        strides
-    } else {
-        tensor
-            .strides
-            .iter()
-            .map(|stride| stride.saturating_mul(item as i64))
-            .collect()
-    };
-    let first = tensor.first()? as i128;
-    let span = Span::of(&tensor.shape, &strides, item);
-    Some((first + span.low, first + span.high))
-}
-
 fn true_sole(ctx: &Context) -> Verdict {
     if !knows(ctx, Keyword::Copy) || ctx.seen.further.is_empty() {
         return Verdict::Silent;
@@ -267,11 +108,7 @@ fn true_sole(ctx: &Context) -> Verdict {
             }
         }
     }
-    if compared {
-        Verdict::Holds
-    } else {
-        Verdict::Silent
-    }
+    if compared { Verdict::Holds } else { Verdict::Silent }
 }
 
 fn flag_set(ctx: &Context) -> Verdict {
@@ -322,11 +159,7 @@ fn true_writable(ctx: &Context) -> Verdict {
             if !export.is_versioned() || !export.asks_copy() || !export.content.is_copy() {
                 return None;
             }
-            Some(if export.has_flag(FLAG_READ_ONLY) {
-                Err(Grade::Warning)
-            } else {
-                Ok(())
-            })
+            Some(if export.has_flag(FLAG_READ_ONLY) { Err(Grade::Warning) } else { Ok(()) })
         },
         "read-only",
         "a fresh copy is not marked READ_ONLY (flag bit 0), even of a read-only array",
@@ -378,136 +211,10 @@ fn false_be(ctx: &Context) -> Verdict {
 
 fn none_alias(ctx: &Context) -> Verdict {
     by_table(ctx, Blame::CopyNoneAlias, || {
-        let is_known = ctx
-            .table
-            .content
-            .is_some_and(|content| content != Content::Unknown);
+        let is_known = ctx.table.content.is_some_and(|content| content != Content::Unknown);
         let classes = ctx.table.classes;
         is_known && classes.is_some_and(|it| it.copy.is_silent() && it.dl_device.is_own())
     })
-}
-
-/// copy=None gives an alias: then copy=False succeeds with the same one. Either may be the case's own.
-fn false_consistent(ctx: &Context) -> Verdict {
-    let by_table = by_table(ctx, Blame::CopyFalseConsistent, || false);
-    if !matches!(by_table, Verdict::Silent) {
-        return by_table;
-    }
-    let Some(classes) = ctx.table.classes else {
-        return Verdict::Silent;
-    };
-    let probe = match classes.copy {
-        CopyArg::Absent | CopyArg::None => Probe::CopyFalse,
-        CopyArg::False => Probe::CopyNone,
-        CopyArg::True => return Verdict::Silent,
-    };
-    let Some((own, other)) = with_probe(ctx, probe) else {
-        return Verdict::Silent;
-    };
-    if !knows(ctx, Keyword::Copy) || !classes.dl_device.is_own() || pair::is_explained(&ctx.table) {
-        return Verdict::Silent;
-    }
-    let (none, strict) = if probe == Probe::CopyNone {
-        (other, own)
-    } else {
-        (own, other)
-    };
-    let holds_alias = |outcome: &Outcome| {
-        (outcome.managed()).and_then(|managed| pair::content(ctx, managed)) == Some(Content::Alias)
-    };
-    if !holds_alias(none.1) {
-        return Verdict::Silent;
-    }
-    let grade = match strict.1 {
-        // A copy is COPY-FALSE-ALIAS, another object CAP-TYPE.
-        Outcome::Capsule(_) if holds_alias(strict.1) => return Verdict::Holds,
-        Outcome::Capsule(_) | Outcome::Returned(_) => return Verdict::Silent,
-        Outcome::Raised(raised) => match raised.class {
-            ErrorClass::Memory | ErrorClass::System | ErrorClass::Base => return Verdict::Silent,
-            // AA since March 2025 tolerates BufferError on the legacy path.
-            ErrorClass::Buffer if classes.max_version.is_legacy() => Grade::Warning,
-            _ => Grade::Violation,
-        },
-    };
-    ctx.breaks(grade, || {
-        let name = strict
-            .1
-            .raised()
-            .map_or("capsule".into(), |raised| raised.name.clone());
-        on_pair(
-            ctx,
-            none,
-            strict,
-            name,
-            Blame::CopyFalseConsistent.demand(),
-            MEMORY,
-        )
-    })
-}
-
-/// dl_device as plain ints against none; the other spellings are SIG-DEVICE-ENUM.
-fn same_device_neutral(ctx: &Context) -> Verdict {
-    let by_table = by_table(ctx, Blame::CopySameDeviceNeutral, || false);
-    if !matches!(by_table, Verdict::Silent) {
-        return by_table;
-    }
-    let Some(classes) = ctx.table.classes else {
-        return Verdict::Silent;
-    };
-    let is_plain = ctx.case.call.dl_device.value().is_some_and(|value| {
-        matches!(value, Value::Seq(_, items) if items.iter().all(|item| matches!(item, Scalar::Int(_))))
-    });
-    let probe = match classes.dl_device {
-        DlDevice::Absent | DlDevice::None => Probe::OwnDevice,
-        DlDevice::Same if is_plain => Probe::NoDevice,
-        _ => return Verdict::Silent,
-    };
-    alike(
-        ctx,
-        probe,
-        Grade::Violation,
-        Keyword::DlDevice,
-        Blame::CopySameDeviceNeutral.demand(),
-    )
-}
-
-/// The case's own export and a probe end alike.
-pub(super) fn alike(
-    ctx: &Context,
-    probe: Probe,
-    grade: Grade,
-    keyword: Keyword,
-    expected: &'static str,
-) -> Verdict {
-    let Some((own, other)) = with_probe(ctx, probe) else {
-        return Verdict::Silent;
-    };
-    if !knows(ctx, keyword) || pair::is_explained(&ctx.table) {
-        return Verdict::Silent;
-    }
-    match difference(ctx, own.1, other.1) {
-        None => Verdict::Holds,
-        Some(difference) => ctx.breaks(grade, || {
-            on_pair(
-                ctx,
-                own,
-                other,
-                difference.name(),
-                expected,
-                facts_of(difference),
-            )
-        }),
-    }
-}
-
-pub(super) fn facts_of(difference: Difference) -> &'static [What] {
-    match difference {
-        Difference::Success | Difference::Exception => &[What::Outcome],
-        Difference::Kind => &[What::Outcome, What::CapsuleName],
-        Difference::Device => &[What::Outcome, What::Device],
-        Difference::Memory => &[What::Outcome, What::Memory],
-        Difference::Flags => &[What::Outcome, What::Flags],
-    }
 }
 
 fn write_through(ctx: &Context) -> Verdict {
@@ -542,7 +249,7 @@ fn values(ctx: &Context) -> Verdict {
         |export| {
             let tensor = export.tensor;
             // A wrong shape or item size makes every value look wrong: those rules speak.
-            let is_judged = tensor.memory == super::Memory::Distinct
+            let is_judged = tensor.memory == Memory::Distinct
                 && tensor.shape == source.shape
                 && tensor.dtype.item_size() == source.item_size;
             if !is_judged {
@@ -612,11 +319,7 @@ fn odd_type(ctx: &Context) -> Verdict {
         return Verdict::Holds;
     };
     let is_flagged = managed.flags & FLAG_IS_COPIED != 0;
-    let is_odd = if truth {
-        content == Content::Alias && is_flagged
-    } else {
-        content.is_copy()
-    };
+    let is_odd = if truth { content == Content::Alias && is_flagged } else { content.is_copy() };
     ctx.require(!is_odd, Grade::Info, || {
         on_outcome(
             ctx,
@@ -628,3 +331,6 @@ fn odd_type(ctx: &Context) -> Verdict {
         )
     })
 }
+
+#[cfg(test)]
+mod tests;
