@@ -42,6 +42,12 @@ pub fn markdown(finding: &Finding) -> String {
             let _ = writeln!(text, "`{rule}`");
         }
     }
+    for (name, reference) in catalogue::entry(rule)
+        .iter()
+        .flat_map(|entry| entry.references())
+    {
+        let _ = writeln!(text, "- {name}: {reference}");
+    }
     for knob in knobs(rule) {
         let _ = write!(
             text,
