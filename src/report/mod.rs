@@ -47,6 +47,14 @@ fn versions(versions: &Versions) -> String {
     libraries.chain(others).collect::<Vec<_>>().join(", ")
 }
 
+/// `MUST, since DLPack 1.0`; some rules are older than any version.
+fn standing(entry: &catalogue::Entry) -> String {
+    match entry.since {
+        "" | "-" => entry.level.to_string(),
+        since => format!("{}, since {since}", entry.level),
+    }
+}
+
 /// `flags = 0 (probe copy-true)`.
 fn fact_words(fact: &Fact) -> String {
     let what = serde_json::to_value(fact.what).expect("a unit variant is a string");

@@ -114,7 +114,7 @@ impl Entry {
     }
 
     /// Every requirement holds; one on a library that took no part does not.
-    pub(super) fn applies(&self, versions: &Versions) -> bool {
+    pub fn applies(&self, versions: &Versions) -> bool {
         self.versions.iter().all(|(library, requirement)| {
             (versions.libraries.iter())
                 .any(|(name, version)| name == library && requirement.admits(version))
