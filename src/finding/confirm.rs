@@ -163,6 +163,28 @@ mod tests {
         confirm(&reproducer(&input), cause, &python(), LIMIT)
     }
 
+    /// The script's lines on what it saw.
+    fn spoken(case: &str, build: &str, cause: &Cause) -> Vec<String> {
+        let (case, versions): (Case, _) = (case.parse().unwrap(), Versions::default());
+        let input = ReproInput {
+            case: &case,
+            cause,
+            build,
+            versions: &versions,
+            own: DLDevice::CPU,
+        };
+        let output = Command::new(python())
+            .arg("-c")
+            .arg(reproducer(&input))
+            .output()
+            .unwrap();
+        let text = String::from_utf8(output.stdout).unwrap();
+        text.lines()
+            .filter(|line| line.starts_with("seen: "))
+            .map(str::to_string)
+            .collect()
+    }
+
     fn broken(facts: &[(Of, What, &str)]) -> Cause {
         let facts = (facts.iter())
             .map(|&(of, what, value)| Fact {
@@ -232,13 +254,21 @@ mod tests {
             .map(|&(of, what, value, _)| (of, what, value))
             .collect();
         assert_eq!(run(case, FLOATS, &broken(&right)), Reproduced::Confirmed);
-        for (of, what, _, wrong) in facts {
-            assert_eq!(
-                run(case, FLOATS, &broken(&[(of, what, wrong)])),
-                Reproduced::NotShown,
-                "{what:?}"
+        let wrong: Vec<_> = (facts.iter())
+            .map(|&(of, what, _, value)| (of, what, value))
+            .collect();
+        assert_eq!(run(case, FLOATS, &broken(&wrong)), Reproduced::NotShown);
+        // Each of them alone is told apart, too: the script says so line by line.
+        let lines = spoken(case, FLOATS, &broken(&wrong));
+        for ((_, what, _, value), line) in facts.iter().zip(&lines) {
+            let number = value.parse::<f64>().is_ok();
+            assert!(
+                line.ends_with(&format!(", not {value}")) || number,
+                "{what:?}: {line}"
             );
+            assert!(line.contains(", not "), "{what:?}: {line}");
         }
+        assert_eq!(lines.len(), facts.len());
     }
 
     #[test]

@@ -57,11 +57,9 @@ struct Script<'a> {
 
 impl<'a> Script<'a> {
     fn new(input: &'a ReproInput<'a>) -> Self {
-        let mut needs = Needs::default();
-        needs.0.insert("hook");
         Self {
             input,
-            needs,
+            needs: Needs::default(),
             body: String::new(),
         }
     }
@@ -86,6 +84,7 @@ impl<'a> Script<'a> {
 
     fn show_violation(&mut self, violation: &Violation) {
         let facts = &violation.evidence.facts;
+        self.need("hook");
         if facts.iter().any(|fact| fact.what == What::SourceState) {
             self.need("source_state");
             self.line("before = state()");
@@ -202,8 +201,9 @@ impl<'a> Script<'a> {
             .filter(|part| !part.is_import())
             .map(|part| part.code)
             .collect();
+        let space = if helpers.is_empty() { "\n" } else { "\n\n" };
         let mut script = header(input);
-        let _ = write!(script, "{imports}{helpers}\n\n{}", input.build);
+        let _ = write!(script, "{imports}{helpers}{space}{}", input.build);
         if !script.ends_with('\n') {
             script.push('\n');
         }
@@ -399,7 +399,8 @@ sys.exit(1 if shown else 0)
             case,
             "import numpy as np\nx = 1\n",
         );
-        let end = r#"
+        let end = r#"import sys
+
 import numpy as np
 x = 1
 

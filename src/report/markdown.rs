@@ -1,7 +1,7 @@
 //! A finding as Markdown: `report.md`, fit for an upstream issue.
 
 use super::prose::ascii;
-use super::{fact_words, grade_word, knobs, versions};
+use super::{fact_words, grade_word, knobs, standing, versions};
 use crate::finding::{Cause, Death, Finding};
 use crate::oracle::catalogue;
 use std::fmt::Write;
@@ -34,13 +34,22 @@ pub fn markdown(finding: &Finding) -> String {
             let grade = grade_word(finding.cause.grade()).to_lowercase();
             let _ = write!(
                 text,
-                "> {}\n\n`{rule}`, level {}, since {}, graded as a {grade} by profile `{}`.\nSource: {}\n",
-                entry.statement, entry.level, entry.since, finding.profile, entry.source
+                "> {}\n\n`{rule}`, {}, graded as a {grade} by profile `{}`.\nSource: {}\n",
+                entry.statement,
+                standing(entry),
+                finding.profile,
+                entry.source
             );
         }
         None => {
             let _ = writeln!(text, "`{rule}`");
         }
+    }
+    for (name, reference) in catalogue::entry(rule)
+        .iter()
+        .flat_map(|entry| entry.references())
+    {
+        let _ = writeln!(text, "- {name}: {reference}");
     }
     for knob in knobs(rule) {
         let _ = write!(

@@ -47,6 +47,14 @@ fn versions(versions: &Versions) -> String {
     libraries.chain(others).collect::<Vec<_>>().join(", ")
 }
 
+/// `MUST, since DLPack 1.0`; some rules are older than any version.
+fn standing(entry: &catalogue::Entry) -> String {
+    match entry.since {
+        "" | "-" => entry.level.to_string(),
+        since => format!("{}, since {since}", entry.level),
+    }
+}
+
 /// `flags = 0 (probe copy-true)`.
 fn fact_words(fact: &Fact) -> String {
     let what = serde_json::to_value(fact.what).expect("a unit variant is a string");
@@ -57,27 +65,13 @@ fn fact_words(fact: &Fact) -> String {
     }
 }
 
-/// The contested points that a rule's verdict hangs on, as the catalogue's verdict names them: a word
-/// "knob" and the name behind it.
+/// The contested points that a rule's verdict hangs on.
 fn knobs(rule: &str) -> Vec<Knob> {
     let Some(entry) = catalogue::entry(rule) else {
         return vec![];
     };
-    let is_name = |letter: char| letter.is_ascii_alphanumeric() || letter == '_';
-    let words: Vec<_> = entry
-        .verdict
-        .split(|letter| !is_name(letter))
-        .filter(|word| !word.is_empty())
-        .collect();
-    let named = words
-        .windows(2)
-        .filter(|pair| pair[0] == "knob")
-        .map(|pair| pair[1]);
-    let mut knobs: Vec<_> = named
-        .filter_map(|name| Knob::ALL.into_iter().find(|knob| knob.name() == name))
-        .collect();
-    knobs.dedup();
-    knobs
+    let knob = |name| Knob::ALL.into_iter().find(|knob| knob.name() == name);
+    entry.knob_names().filter_map(knob).collect()
 }
 
 #[cfg(test)]
@@ -126,7 +120,7 @@ mod tests {
     }
 
     #[test]
-    fn the_contested_points_of_a_rule_are_those_that_its_verdict_names() {
+    fn the_contested_points_of_a_rule_are_those_of_the_catalogue() {
         let names = |rule| knobs(rule).into_iter().map(Knob::name).collect::<Vec<_>>();
         assert_eq!(names("STR-CPU-NONE-ONLY"), ["cpu_stream"]);
         assert!(names("EXC-NO-CRASH").is_empty());

@@ -3,7 +3,7 @@
 //! Plain ASCII, so that a log or a window without Unicode shows it whole.
 
 use super::prose::{ascii, wrap};
-use super::{grade_word, versions};
+use super::{grade_word, standing, versions};
 use crate::finding::{Cause, Finding};
 use crate::oracle::catalogue;
 use std::fmt::Write;
@@ -81,10 +81,7 @@ pub fn terminal_in(finding: &Finding, style: Style) -> String {
     text += &whole("case", finding.case.to_string());
     match catalogue::entry(rule) {
         Some(entry) => {
-            text += &field(
-                "rule",
-                &format!("{rule} ({}, since {})", entry.level, entry.since),
-            );
+            text += &field("rule", &format!("{rule} ({})", standing(entry)));
             text += &field("", entry.statement);
             text += &field("source", entry.source);
         }
@@ -148,10 +145,7 @@ x = np.zeros(6, 'f4')
         let text = terminal(&finding("EXC-NO-CRASH"));
         let entry = catalogue::entry("EXC-NO-CRASH").unwrap();
         assert!(
-            text.contains(&format!(
-                "EXC-NO-CRASH ({}, since {})",
-                entry.level, entry.since
-            )),
+            text.contains(&format!("EXC-NO-CRASH ({})", standing(entry))),
             "{text}"
         );
         let first: Vec<_> = entry.statement.split_whitespace().take(3).collect();

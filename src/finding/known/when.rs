@@ -88,7 +88,7 @@ impl When {
         (self.dtypes.is_empty() || self.dtypes.iter().any(|word| word.is(tensor.dtype)))
             && self
                 .item_size
-                .is_none_or(|size| tensor.dtype.item_size() == size)
+                .is_none_or(|size| has_item_size(tensor.dtype, size))
             && self
                 .writable
                 .is_none_or(|yes| yes == (tensor.access == Access::Writable))
@@ -115,6 +115,15 @@ impl When {
             Keyword::DlDevice => &self.dl_device,
             Keyword::Copy => &self.copy,
         }
+    }
+}
+
+/// `dtype.item_size() == size`, but most dtypes are told apart without looking at their names.
+fn has_item_size(dtype: Dtype, size: usize) -> bool {
+    match (dtype.is_flexible(), dtype.size, size) {
+        (false, ..) => usize::from(dtype.info().item_size) == size,
+        (true, 0, _) | (true, _, 0) => usize::from(dtype.size) == size,
+        _ => dtype.item_size() == size,
     }
 }
 
@@ -328,4 +337,39 @@ fn value(text: &str) -> Result<Value, String> {
         format!("array(shape=(6,), dtype='float32').__dlpack__(copy={text})").parse();
     (case.ok().and_then(|case| case.call.copy.value().cloned()))
         .ok_or_else(|| format!("`{text}` is no argument of a case and no class of arguments"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn item_sizes_are_those_of_the_dtype() {
+        for row in 0..Dtype::TABLE.len() as u8 {
+            for length in [0, 1, 4, 16] {
+                let dtype = Dtype::from_row(row, length);
+                for size in [0, 1, 2, 4, 8, 12, 16, 32, 64] {
+                    assert_eq!(
+                        has_item_size(dtype, size),
+                        dtype.item_size() == size,
+                        "{dtype:?}"
+                    );
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn a_dtype_without_a_size_is_any_size_and_with_one_this_size() {
+        let word = |text: &str| DtypeWord::try_from(text.to_string()).unwrap();
+        let void = |size| Dtype::named("void", size).unwrap();
+        assert!(word("void").is(void(0)) && word("void").is(void(4)));
+        assert!(word("void[0]").is(void(0)) && !word("void[0]").is(void(4)));
+        let int16 = Dtype::named("int16", 0).unwrap();
+        assert!(word("swapped int16").is(int16.swapped()) && !word("swapped int16").is(int16));
+        assert!(!word("int16").is(int16.swapped()));
+        for text in ["int16[2]", "swapped int8", "void[x]", "float33"] {
+            assert!(DtypeWord::try_from(text.to_string()).is_err(), "{text}");
+        }
+    }
 }
