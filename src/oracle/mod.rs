@@ -18,6 +18,7 @@ mod export;
 mod life;
 mod mgt;
 mod observation;
+mod pair;
 mod profile;
 mod ro;
 mod sig;
@@ -26,6 +27,7 @@ mod ten;
 #[cfg(test)]
 pub(crate) mod testing;
 mod ver;
+mod words;
 
 pub use observation::*;
 pub use profile::{Knob, Profile, Setting, UnknownKnob, UnknownProfile};
