@@ -9,7 +9,7 @@
 //! | place | byte | meaning |
 //! |---|---|---|
 //! | 0 | version | 1; any other number is read as 1 until it has a meaning |
-//! | 1 | dtype | below 96: row of [`Dtype::TABLE`] (modulo 44); above: the 14 usual types are five times as frequent |
+//! | 1 | dtype | below 96: row of [`Dtype::TABLE`] (modulo 44 where there is none); above: the 14 usual types are five times as frequent |
 //! | 2 | flags | bits 0–1: 3 = read-only; bits 2–4: 7 = swapped bytes; bits 5–7: contents 0 = 7, 1 = zeros, 2 = ones, 3 = NaNs, 7 = payload, else 7 |
 //! | 3 | object | below 8: [`Object::ALL`]; to 175: array; above: modulo 8 |
 //! | 4 | device | to 249: CPU; 250–254: [`DEVICES`]; 255: payload |
@@ -53,9 +53,12 @@ pub const MAX_ENCODED: usize = 14 + 16 + 64 * 18 + 4 * (1 + MAX_ITEMS * 10);
 
 const HEAD: usize = 14;
 
-/// Rows of [`Dtype::TABLE`] when this version was made; bytes above are read modulo this.
+/// Rows of [`Dtype::TABLE`] when this version was made; bytes that are no row are read modulo this.
 const DTYPE_ROWS: u8 = 44;
 const USUAL_DTYPES: u8 = 14;
+
+/// Rows beyond would have no byte.
+const _: () = assert!(Dtype::TABLE.len() <= 96);
 
 const DEVICES: [DLDevice; 5] = [
     DLDevice::new(2, 0),
@@ -261,6 +264,8 @@ fn write_case(out: &mut Writer, case: &Case) -> Option<()> {
 
 fn read_dtype(u: &mut Unstructured, code: u8, flags: u8) -> Dtype {
     let row = match code {
+        // A row that was appended takes the code of its place, which meant another one before.
+        0..96 if usize::from(code) < Dtype::TABLE.len() => code,
         0..96 => code % DTYPE_ROWS,
         _ => (code - 96) % USUAL_DTYPES,
     };
