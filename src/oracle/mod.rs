@@ -16,15 +16,19 @@ mod dty;
 mod exc;
 mod mgt;
 mod observation;
+mod pair;
 mod profile;
 mod ro;
 mod sig;
 mod str;
 mod ten;
+#[cfg(test)]
+pub(crate) mod testing;
 mod ver;
+mod words;
 
 pub use observation::*;
-pub use profile::{Knob, Profile, Setting};
+pub use profile::{Knob, Profile, Setting, UnknownKnob, UnknownProfile};
 
 use crate::case::{Call, Case, Probe};
 use std::borrow::Cow;
