@@ -14,6 +14,8 @@ pub mod decision;
 mod dev;
 mod dty;
 mod exc;
+mod export;
+mod life;
 mod mgt;
 mod observation;
 mod pair;
@@ -31,6 +33,7 @@ pub use observation::*;
 pub use profile::{Knob, Profile, Setting, UnknownKnob, UnknownProfile};
 
 use crate::case::{Call, Case, Probe};
+use export::Exports;
 use std::borrow::Cow;
 use std::sync::LazyLock;
 
@@ -166,6 +169,8 @@ pub struct Context<'a> {
     pub profile: &'a Profile,
     /// The decision table's word on the case's own export, taken once.
     pub table: decision::Ruling,
+    /// The exports that ended in a readable struct, each with what is wrong with it.
+    exports: Exports<'a>,
     /// Evidence is put into words from this grade upwards.
     threshold: Grade,
 }
@@ -178,7 +183,8 @@ impl<'a> Context<'a> {
         threshold: Grade,
     ) -> Self {
         let table = decision::rule(case, seen, profile);
-        Self { case, seen, profile, table, threshold }
+        let exports = export::examine(case, seen);
+        Self { case, seen, profile, table, exports, threshold }
     }
 
     /// The rule is broken; the words are only made if somebody asked for this grade.
@@ -277,7 +283,7 @@ pub struct Judgement {
 /// Every rule that has a function, family after family.
 pub fn rules() -> &'static [&'static Rule] {
     static RULES: LazyLock<Vec<&'static Rule>> = LazyLock::new(|| {
-        let families: [&'static [Rule]; 10] = [
+        let families: [&'static [Rule]; 11] = [
             cap::RULES,
             mgt::RULES,
             ten::RULES,
@@ -285,6 +291,7 @@ pub fn rules() -> &'static [&'static Rule] {
             dev::RULES,
             copy::RULES,
             ro::RULES,
+            life::RULES,
             sig::RULES,
             ver::RULES,
             str::RULES,
@@ -308,6 +315,12 @@ pub fn judge(
             Verdict::Silent => {}
             Verdict::Holds => judgement.checked.insert(place),
             Verdict::Breaks(grade, evidence) => {
+                debug_assert!(
+                    grade < Grade::Violation
+                        || catalogue::entry(rule.id).is_none_or(|it| it.may_accuse_under(profile)),
+                    "{} binds nobody and must not accuse",
+                    rule.id
+                );
                 judgement.checked.insert(place);
                 judgement.fired.insert(place);
                 if let Some(evidence) = evidence {
