@@ -10,11 +10,12 @@ pub fn json(finding: &Finding) -> String {
     text
 }
 
-/// A replay: `{"lines": […], "fixed": n, "failed": n, "known": n, "error": n}`.
+/// A replay: `{"lines": […], "ok": n, "fixed": n, "failed": n, "known": n, "error": n}`.
 pub fn json_replay(lines: &[ReplayLine]) -> String {
     let count = |answer| lines.iter().filter(|line| line.answer == answer).count();
     let value = serde_json::json!({
         "lines": lines,
+        "ok": count(Answer::Ok),
         "fixed": count(Answer::Fixed),
         "failed": count(Answer::Failed),
         "known": count(Answer::Known),

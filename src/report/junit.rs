@@ -3,17 +3,17 @@
 use super::{Answer, ReplayLine};
 use quick_junit::{NonSuccessKind, Report, TestCase, TestCaseStatus, TestSuite};
 
-/// One test case per line: FAILED is a failure, ERROR an error, KNOWN is skipped, FIXED passes.
+/// One test case per line: FAILED is a failure, ERROR an error, KNOWN is skipped, OK and FIXED pass.
 pub fn junit(lines: &[ReplayLine]) -> String {
     let mut suite = TestSuite::new("replay");
     for line in lines {
         let mut status = match line.answer {
-            Answer::Fixed => TestCaseStatus::success(),
+            Answer::Ok | Answer::Fixed => TestCaseStatus::success(),
             Answer::Known => TestCaseStatus::skipped(),
             Answer::Failed => TestCaseStatus::non_success(NonSuccessKind::Failure),
             Answer::Error => TestCaseStatus::non_success(NonSuccessKind::Error),
         };
-        if line.answer != Answer::Fixed {
+        if !matches!(line.answer, Answer::Ok | Answer::Fixed) {
             status.set_message(line.detail.as_str());
             status.set_type(line.identity.as_deref().unwrap_or(line.answer.word()));
         }

@@ -9,7 +9,9 @@ use std::fmt;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
 #[serde(rename_all = "UPPERCASE")]
 pub enum Answer {
-    /// No rule is broken and nothing died.
+    /// No rule is broken and nothing died, and nothing else was expected.
+    Ok,
+    /// A finding that no longer shows.
     Fixed,
     /// A finding, and none that is known.
     Failed,
@@ -22,6 +24,7 @@ pub enum Answer {
 impl Answer {
     pub fn word(self) -> &'static str {
         match self {
+            Self::Ok => "OK",
             Self::Fixed => "FIXED",
             Self::Failed => "FAILED",
             Self::Known => "KNOWN",
