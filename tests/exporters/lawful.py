@@ -124,7 +124,7 @@ DESTRUCTOR = destructor_of(LEGACY_NAME, VERSIONED_NAME)
 
 
 def address_of(callback):
-    return ctypes.cast(callback, c_void_p).value
+    return callback and ctypes.cast(callback, c_void_p).value
 
 
 # ------------------------------------------------------------------------------------------------ the exporter
@@ -149,6 +149,9 @@ class Exporter:
 
     OWN_DEVICE = (kDLCPU, 0)
     VERSION = (1, 3)
+    # Of the legacy capsule and of the versioned one.
+    NAMES = LEGACY_NAME, VERSIONED_NAME
+    DESTRUCTOR = DESTRUCTOR
 
     def __init__(self, source):
         self.source = source
@@ -289,8 +292,7 @@ class Exporter:
         )
 
     def capsule(self, address, versioned):
-        name = VERSIONED_NAME if versioned else LEGACY_NAME
-        return _new_capsule(address, name.address, address_of(DESTRUCTOR))
+        return _new_capsule(address, self.NAMES[versioned].address, address_of(self.DESTRUCTOR))
 
 
 def is_readonly(array):
