@@ -117,6 +117,9 @@ impl Dtype {
             row("uint2", SubByte, 1, Some((1, 2, 1)), true),
             row("complex32", Extended, 4, Some((5, 32, 1)), true),
             row("float4_e2m1fn_x2", SubByte, 1, Some((17, 4, 2)), true),
+            row("int1", SubByte, 1, Some((0, 1, 1)), true),
+            row("uint1", SubByte, 1, Some((1, 1, 1)), true),
+            row("bcomplex32", Extended, 4, Some((18, 32, 1)), true),
         ]
     };
 
