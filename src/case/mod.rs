@@ -1,18 +1,30 @@
 //! A **case** says what to do: which array to build ([`Tensor`]), how to export it ([`Call`]) and which
 //! further exports to compare with ([`Probes`]).
 //!
-//! Goes in: bytes ([`decode`]), text ([`Case::from_str`](std::str::FromStr)), a random source
+//! Goes in: bytes ([`Case::decode`]), text ([`Case::from_str`](std::str::FromStr)), a random source
 //! ([`generate`]), another case ([`mutate`], [`shrink`]). Comes out: a case, never an error for bytes
 //! (every byte string is a case); text that does not parse is a [`ParseError`] with its place.
 //! Knows nothing of Python, libFuzzer or any library.
 
+mod bytes;
 mod call;
 mod dtype;
+mod normal;
+mod parse;
 mod probe;
+mod rng;
+mod sample;
 mod tensor;
+mod text;
 
 pub use call::{Arg, Call, Extra, Keys, Keyword, Scalar, SeqKind, Value};
 pub use dtype::{ByteOrder, Dtype, DtypeClass, DtypeInfo};
+pub use bytes::{FORMAT_VERSION, MAX_ENCODED};
+pub use normal::{
+    MAX_ALLOCATION, MAX_FLEXIBLE, MAX_HUGE, MAX_ITEMS, MAX_NDIM, MAX_VIRTUAL, MIN_HUGE,
+};
+pub use parse::ParseError;
+pub use rng::Rng;
 pub use probe::{Probe, Probes};
 pub use tensor::{Access, Contents, Layout, LayoutClass, Object, Shape, Span, Strides, Tensor};
 
