@@ -21,10 +21,12 @@ mod ro;
 mod sig;
 mod str;
 mod ten;
+#[cfg(test)]
+pub(crate) mod testing;
 mod ver;
 
 pub use observation::*;
-pub use profile::{Knob, Profile, Setting};
+pub use profile::{Knob, Profile, Setting, UnknownKnob, UnknownProfile};
 
 use crate::case::{Call, Case, Probe};
 use std::borrow::Cow;
