@@ -324,6 +324,10 @@ class shape_misaligned(Exporter):
 # ------------------------------------------------------------------------------------------------- TEN: tensor
 
 
+def is_alias(array):
+    return not array.flags.owndata
+
+
 class PatchedTensor(Exporter):
     """The tensor is changed after it is filled in; `patch` says how."""
 
@@ -404,7 +408,9 @@ class strides_in_bytes(Exporter):
     """Strides count bytes."""
 
     def strides(self, array):
-        return tuple(array.itemsize * stride for stride in super().strides(array))
+        # Of aliases only: where the source ends is known to who looks, where a copy ends is not.
+        factor = array.itemsize if is_alias(array) else 1
+        return tuple(factor * stride for stride in super().strides(array))
 
 
 @breaks("TEN-STRIDES-UNIT")
@@ -443,7 +449,7 @@ class first_element_skipped(PatchedTensor):
     """byte_offset is one element too far."""
 
     def patch(self, tensor, array):
-        if array.size > 1:
+        if array.size > 1 and is_alias(array):
             tensor.byte_offset += array.itemsize
 
 
