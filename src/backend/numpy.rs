@@ -113,6 +113,14 @@ impl Numpy {
         tensor: &Tensor,
         class: *mut ffi::PyTypeObject,
     ) -> Result<Bound<'py, PyAny>, Inexpressible> {
+        if matches!(tensor.dtype.name(), "str" | "bytes") && tensor.dtype.size == 0 {
+            // NumPy makes room for one character in a new array of empty strings, but not in a view.
+            let void = Dtype::named("void", 0).unwrap_or(tensor.dtype);
+            let empty = Tensor { dtype: void, ..tensor.clone() };
+            let array = self.plain_array(py, &empty, class)?;
+            return (self.dtype(py, tensor.dtype))
+                .and_then(|dtype| view(&array, dtype).map_err(|error| refused(py, &error)));
+        }
         let dtype = self.dtype(py, tensor.dtype)?;
         if tensor.dtype.name() == "vstr" {
             return self.empty(py, tensor, &dtype);
@@ -391,6 +399,16 @@ fn exportable_dtype(dtype: Dtype) -> Option<Exportable> {
         DtypeClass::Extended | DtypeClass::SubByte => Some(Exportable::Unknown),
         _ => None,
     }
+}
+
+/// The same memory under another dtype of the same item size.
+fn view<'py>(
+    array: &Bound<'py, PyAny>,
+    dtype: Bound<'py, PyAny>,
+) -> PyResult<Bound<'py, PyAny>> {
+    let viewed = array.call_method0("view")?;
+    viewed.setattr("dtype", dtype)?;
+    Ok(viewed)
 }
 
 fn refused(py: Python<'_>, error: &PyErr) -> Inexpressible {

@@ -9,7 +9,7 @@ use pyo3::ffi;
 use pyo3::prelude::*;
 use std::ffi::{CStr, CString};
 use std::path::{Path, PathBuf};
-use std::sync::Mutex;
+use std::sync::{LazyLock, Mutex};
 
 /// The environment this process runs, once it does.
 static STARTED: Mutex<Option<PathBuf>> = Mutex::new(None);
@@ -29,8 +29,11 @@ pub fn python_of(env: &Path) -> PathBuf {
 
 /// An AddressSanitizer runtime is linked into this process.
 pub fn has_address_sanitizer() -> bool {
-    // SAFETY: dlsym with a NUL-terminated name only looks the symbol up.
-    unsafe { !libc::dlsym(libc::RTLD_DEFAULT, c"__asan_init".as_ptr()).is_null() }
+    static FOUND: LazyLock<bool> = LazyLock::new(|| {
+        // SAFETY: dlsym with a NUL-terminated name only looks the symbol up.
+        unsafe { !libc::dlsym(libc::RTLD_DEFAULT, c"__asan_init".as_ptr()).is_null() }
+    });
+    *FOUND
 }
 
 /// Starts the interpreter in `env`; does nothing if it runs there already.
