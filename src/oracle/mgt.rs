@@ -1,3 +1,310 @@
-//! TODO
-use super::Rule;
-pub(super) const RULES: &[Rule] = &[];
+//! **MGT**: the struct around the tensor: version, flags, deleter, alignment.
+
+use super::export::{Asked, Export, Fault, Layer, Word, evidence};
+use super::{Context, Grade, Of, Rule, Verdict, What};
+use crate::abi::{
+    DLDeviceType, DLPackVersion, FLAG_IS_COPIED, FLAG_READ_ONLY, FLAG_SUBBYTE_PADDED, KNOWN_VERSION,
+};
+use crate::case::Keyword;
+
+pub(super) const RULES: &[Rule] = &[
+    Rule {
+        id: "MGT-VERSION-MAJOR",
+        judge: version_major,
+    },
+    Rule {
+        id: "MGT-VERSION-OWN",
+        judge: version_own,
+    },
+    Rule {
+        id: "MGT-VERSION-COVERS",
+        judge: version_covers,
+    },
+    Rule {
+        id: "MGT-VERSION-STABLE",
+        judge: version_stable,
+    },
+    Rule {
+        id: "MGT-DELETER-NULL",
+        judge: deleter_null,
+    },
+    Rule {
+        id: "MGT-FLAGS-KNOWN",
+        judge: flags_known,
+    },
+    Rule {
+        id: "MGT-FLAG-SUBBYTE",
+        judge: flag_subbyte,
+    },
+    Rule {
+        id: "MGT-ALIGNED",
+        judge: aligned,
+    },
+];
+
+fn text(version: DLPackVersion) -> String {
+    format!("({}, {})", version.major, version.minor)
+}
+
+fn version_major(ctx: &Context) -> Verdict {
+    ctx.each_export(
+        |export| match (export.managed.version, export.diagnosis.header) {
+            (None, _) | (_, Layer::Broken(Fault::OtherStruct)) => Word::Silent,
+            (Some(version), _) => match version.major {
+                0 => Word::Breaks(Grade::Violation),
+                1 => Word::Holds,
+                _ => Word::Breaks(Grade::Info),
+            },
+        },
+        |export| {
+            let version = export.managed.version.map_or("None".into(), text);
+            evidence(
+                if version.starts_with("(0") {
+                    "0"
+                } else {
+                    "newer"
+                },
+                "major version 1, the ABI of every versioned struct so far",
+                format!("version {version} {}", export.place()),
+                [export.fact(What::Version, version)],
+            )
+        },
+    )
+}
+
+/// The version that an export was asked for.
+fn request(ctx: &Context, of: Of) -> Option<DLPackVersion> {
+    let Asked::Pair(major, minor) = ctx.asked(of, Keyword::MaxVersion) else {
+        return None;
+    };
+    Some(DLPackVersion {
+        major: major.try_into().ok()?,
+        minor: minor.try_into().ok()?,
+    })
+}
+
+/// The struct's version is unknown and the one that was asked for.
+fn is_echo(ctx: &Context, export: &Export) -> bool {
+    let version = export.managed.version;
+    version > Some(KNOWN_VERSION) && version == request(ctx, export.of)
+}
+
+fn version_own(ctx: &Context) -> Verdict {
+    // One echo may be chance; two different ones are none.
+    let mut echoes = (ctx.exports().iter()).filter(|export| is_echo(ctx, export));
+    let first = echoes.next().map(|export| export.managed.version);
+    let other = echoes.find(|export| Some(export.managed.version) != first);
+    if let Some(other) = other {
+        return ctx.breaks(Grade::Violation, || {
+            let version = other.managed.version.map_or("None".into(), text);
+            let first = first.flatten().map_or("None".into(), text);
+            evidence(
+                "echo",
+                "the exporter's own version whatever is asked for",
+                format!("{first} for max_version={first}, and {version} for max_version={version}"),
+                [other.fact(What::Version, &version)],
+            )
+        });
+    }
+    ctx.each_export(
+        |export| match export.managed.version {
+            None => Word::Silent,
+            Some(DLPackVersion { major: 1, minor }) => {
+                Word::require(minor <= KNOWN_VERSION.minor, Grade::Info)
+            }
+            Some(_) => Word::Silent,
+        },
+        |export| {
+            let version = export.managed.version.map_or("None".into(), text);
+            evidence(
+                "newer",
+                format!(
+                    "a version up to {}, the newest that is known here",
+                    text(KNOWN_VERSION)
+                ),
+                format!("version {version} {}", export.place()),
+                [export.fact(What::Version, &version)],
+            )
+        },
+    )
+}
+
+/// The minor version that everything in the tensor is defined in.
+fn needed_minor(export: &Export) -> Option<(u32, &'static str)> {
+    let tensor = export.tensor()?;
+    let code = match tensor.dtype.code.0 {
+        7..=17 => (1, "its type code"),
+        18 => (4, "its type code"),
+        _ => (0, ""),
+    };
+    let device = if tensor.device.device_type == DLDeviceType::LAST_KNOWN {
+        (2, "its device type")
+    } else {
+        (0, "")
+    };
+    let flag = if export.has_flag(FLAG_SUBBYTE_PADDED) {
+        (1, "flag bit 2")
+    } else {
+        (0, "")
+    };
+    [flag, code, device]
+        .into_iter()
+        .max_by_key(|(minor, _)| *minor)
+}
+
+fn version_covers(ctx: &Context) -> Verdict {
+    ctx.each_export(
+        |export| match (export.minor(), needed_minor(export)) {
+            (Some(minor), Some((needed, _))) if minor < needed => {
+                let is_flag = export.has_flag(FLAG_SUBBYTE_PADDED) && minor == 0;
+                Word::Breaks(if is_flag { Grade::Warning } else { Grade::Info })
+            }
+            (Some(_), Some(_)) => Word::Holds,
+            _ => Word::Silent,
+        },
+        |export| {
+            let (needed, what) = needed_minor(export).unwrap_or((0, ""));
+            let minor = export.minor().unwrap_or_default();
+            evidence(
+                if export.has_flag(FLAG_SUBBYTE_PADDED) && minor == 0 {
+                    "flag bit 2"
+                } else {
+                    what
+                },
+                format!("version 1.{needed} or newer, because {what} came with it"),
+                format!("version 1.{minor} {}", export.place()),
+                [export.fact(What::Version, format!("(1, {minor})"))],
+            )
+        },
+    )
+}
+
+/// Among exports that asked for major version 1 or higher.
+fn version_stable(ctx: &Context) -> Verdict {
+    let mut asked = (ctx.exports().iter()).filter(|export| {
+        export.is_versioned() && request(ctx, export.of).is_some_and(|version| version.major >= 1)
+    });
+    let Some(first) = asked.next() else {
+        return Verdict::Silent;
+    };
+    let mut others = asked.peekable();
+    if others.peek().is_none() {
+        return Verdict::Silent;
+    }
+    match others.find(|export| export.managed.version != first.managed.version) {
+        None => Verdict::Holds,
+        Some(other) => ctx.breaks(Grade::Info, || {
+            let [one, two] =
+                [first, other].map(|export| export.managed.version.map_or("None".into(), text));
+            evidence(
+                "differs",
+                "one version for every max_version of major 1 or higher",
+                format!(
+                    "version {one} {} and {two} {}",
+                    first.place(),
+                    other.place()
+                ),
+                [
+                    first.fact(What::Version, &one),
+                    other.fact(What::Version, &two),
+                ],
+            )
+        }),
+    }
+}
+
+/// The arrays of a case live on the heap, so there is something to release.
+fn deleter_null(ctx: &Context) -> Verdict {
+    ctx.each_export(
+        |export| match export.diagnosis.header {
+            Layer::Broken(_) => Word::Silent,
+            _ => Word::require(export.managed.has_deleter, Grade::Warning),
+        },
+        |export| {
+            evidence(
+                "NULL",
+                "a deleter, because the array's memory has to be released",
+                format!("NULL {}", export.place()),
+                [export.fact(What::HasDeleter, "False")],
+            )
+        },
+    )
+}
+
+const KNOWN_FLAGS: u64 = FLAG_READ_ONLY | FLAG_IS_COPIED | FLAG_SUBBYTE_PADDED;
+
+fn flags_known(ctx: &Context) -> Verdict {
+    ctx.each_export(
+        |export| match export.diagnosis.header {
+            Layer::Broken(_) => Word::Silent,
+            _ if !export.is_versioned() => Word::Silent,
+            _ => Word::require(
+                export.managed.flags & !KNOWN_FLAGS == 0,
+                if export.is_newer() {
+                    Grade::Info
+                } else {
+                    Grade::Violation
+                },
+            ),
+        },
+        |export| {
+            evidence(
+                "flags",
+                "no flag but the three that DLPack 1.3 defines (bits 0 to 2)",
+                format!("flags {:#x} {}", export.managed.flags, export.place()),
+                [export.fact(What::Flags, export.managed.flags)],
+            )
+        },
+    )
+}
+
+fn flag_subbyte(ctx: &Context) -> Verdict {
+    ctx.each_tensor(
+        |export, tensor| match export.is_versioned() {
+            true => Word::require(
+                !export.has_flag(FLAG_SUBBYTE_PADDED) || tensor.dtype.bits < 8,
+                Grade::Warning,
+            ),
+            false => Word::Silent,
+        },
+        |export, tensor| {
+            evidence(
+                "flag bit 2",
+                "flag bit 2 (sub-byte type padded) only with types narrower than 8 bits",
+                format!(
+                    "flags {} with dtype {} {}",
+                    export.managed.flags,
+                    tensor.dtype,
+                    export.place()
+                ),
+                [
+                    export.fact(What::Flags, export.managed.flags),
+                    export.fact(What::Dtype, tensor.dtype),
+                ],
+            )
+        },
+    )
+}
+
+fn aligned(ctx: &Context) -> Verdict {
+    ctx.each_fault(
+        Fault::Misaligned,
+        |diagnosis| diagnosis.header,
+        |export| {
+            let tensor = export.managed.tensor.as_ref();
+            let what = if !export.capsule.pointer.is_multiple_of(8) {
+                "struct"
+            } else if tensor.is_some_and(|tensor| tensor.shape_pointer % 8 != 0) {
+                "shape"
+            } else {
+                "strides"
+            };
+            evidence(
+                what,
+                "pointers that are multiples of 8",
+                format!("a pointer to the {what} that is none {}", export.place()),
+                [export.fact(What::Aligned, "False")],
+            )
+        },
+    )
+}

@@ -14,6 +14,8 @@ pub mod decision;
 mod dev;
 mod dty;
 mod exc;
+mod export;
+mod life;
 mod mgt;
 mod observation;
 mod profile;
@@ -29,6 +31,7 @@ pub use observation::*;
 pub use profile::{Knob, Profile, Setting, UnknownKnob, UnknownProfile};
 
 use crate::case::{Call, Case, Probe};
+use export::Exports;
 use std::borrow::Cow;
 use std::sync::LazyLock;
 
@@ -164,6 +167,8 @@ pub struct Context<'a> {
     pub profile: &'a Profile,
     /// The decision table's word on the case's own export, taken once.
     pub table: decision::Ruling,
+    /// The exports that ended in a readable struct, each with what is wrong with it.
+    exports: Exports<'a>,
     /// Evidence is put into words from this grade upwards.
     threshold: Grade,
 }
@@ -176,7 +181,8 @@ impl<'a> Context<'a> {
         threshold: Grade,
     ) -> Self {
         let table = decision::rule(case, seen, profile);
-        Self { case, seen, profile, table, threshold }
+        let exports = export::examine(case, seen);
+        Self { case, seen, profile, table, exports, threshold }
     }
 
     /// The rule is broken; the words are only made if somebody asked for this grade.
@@ -275,7 +281,7 @@ pub struct Judgement {
 /// Every rule that has a function, family after family.
 pub fn rules() -> &'static [&'static Rule] {
     static RULES: LazyLock<Vec<&'static Rule>> = LazyLock::new(|| {
-        let families: [&'static [Rule]; 10] = [
+        let families: [&'static [Rule]; 11] = [
             cap::RULES,
             mgt::RULES,
             ten::RULES,
@@ -283,6 +289,7 @@ pub fn rules() -> &'static [&'static Rule] {
             dev::RULES,
             copy::RULES,
             ro::RULES,
+            life::RULES,
             sig::RULES,
             ver::RULES,
             str::RULES,

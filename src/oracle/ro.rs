@@ -1,3 +1,213 @@
-//! TODO
-use super::Rule;
-pub(super) const RULES: &[Rule] = &[];
+//! **RO**: READ_ONLY against what the library itself says of the array.
+//!
+//! A source of which the library has no word (`writable` is `None`) is not judged.
+
+use super::export::{Asked, Export, Word, evidence};
+use super::{Context, ErrorClass, Fact, Grade, Knob, Of, Outcome, Rule, Setting, Verdict, What};
+use crate::abi::FLAG_READ_ONLY;
+use crate::case::{Access, Keyword, Object};
+
+pub(super) const RULES: &[Rule] = &[
+    Rule {
+        id: "RO-FLAG-SET",
+        judge: flag_set,
+    },
+    Rule {
+        id: "RO-FLAG-CLEAR",
+        judge: flag_clear,
+    },
+    Rule {
+        id: "RO-LEGACY",
+        judge: legacy,
+    },
+    Rule {
+        id: "RO-LEGACY-COPY",
+        judge: legacy_copy,
+    },
+    Rule {
+        id: "RO-REEXPORT",
+        judge: reexport,
+    },
+    Rule {
+        id: "RO-IMMUTABLE-LIB",
+        judge: immutable_library,
+    },
+];
+
+/// A versioned struct over the source's own memory: the only place where the flag has a meaning here.
+fn is_flagged_alias(ctx: &Context, export: &Export) -> bool {
+    export.is_versioned() && ctx.seen.source.size() > 0 && export.is_alias()
+}
+
+fn facts(export: &Export) -> [Fact; 2] {
+    [
+        export.fact(What::Flags, export.managed.flags),
+        export.fact(What::Memory, "alias"),
+    ]
+}
+
+fn flag_set(ctx: &Context) -> Verdict {
+    if ctx.seen.source.writable != Some(false) {
+        return Verdict::Silent;
+    }
+    let grade = if ctx.seen.exporter.has_readonly {
+        Grade::Violation
+    } else {
+        Grade::Info
+    };
+    ctx.each_export(
+        |export| match is_flagged_alias(ctx, export) {
+            true => Word::require(export.has_flag(FLAG_READ_ONLY), grade),
+            false => Word::Silent,
+        },
+        |export| {
+            evidence(
+                "READ_ONLY",
+                "READ_ONLY (flag bit 0), because the array is not writable",
+                format!("flags {} {}", export.managed.flags, export.place()),
+                facts(export),
+            )
+        },
+    )
+}
+
+fn flag_clear(ctx: &Context) -> Verdict {
+    if ctx.seen.source.writable != Some(true) || !ctx.seen.exporter.mutable {
+        return Verdict::Silent;
+    }
+    ctx.each_export(
+        |export| match is_flagged_alias(ctx, export) {
+            true => Word::require(!export.has_flag(FLAG_READ_ONLY), Grade::Warning),
+            false => Word::Silent,
+        },
+        |export| {
+            evidence(
+                "READ_ONLY",
+                "flag bit 0 clear, because the array is writable",
+                format!("flags {} {}", export.managed.flags, export.place()),
+                facts(export),
+            )
+        },
+    )
+}
+
+/// A legacy struct cannot say that its memory must not be written.
+fn legacy(ctx: &Context) -> Verdict {
+    let Setting::Grade(grade) = ctx.profile.setting(Knob::ReadonlyLegacy) else {
+        return Verdict::Silent;
+    };
+    if ctx.seen.source.writable != Some(false) || ctx.seen.source.size() == 0 {
+        return Verdict::Silent;
+    }
+    ctx.each_export(
+        |export| match export.is_versioned() || export.tensor().is_none() {
+            true => Word::Silent,
+            false => Word::require(!export.is_alias(), grade),
+        },
+        |export| {
+            evidence(
+                "exported",
+                "BufferError, because a legacy struct cannot tell that the array is read-only",
+                format!("a legacy capsule that shares its memory {}", export.place()),
+                [
+                    export.fact(What::Outcome, "capsule"),
+                    export.fact(What::CapsuleName, "b'dltensor'"),
+                ],
+            )
+        },
+    )
+}
+
+/// A refused legacy copy of a read-only array, where the versioned copy is made: the array could be copied.
+fn legacy_copy(ctx: &Context) -> Verdict {
+    if ctx.seen.source.writable != Some(false) {
+        return Verdict::Silent;
+    }
+    let is_copy = |of: Of| {
+        ctx.asked(of, Keyword::Copy) == Asked::True
+            && ctx.asked(of, Keyword::Stream) == Asked::Nothing
+            && ctx.target(of).is_own()
+    };
+    let mut refused: Option<Of> = None;
+    let mut can_copy = false;
+    for (of, outcome) in ctx.outcomes().filter(|&(of, _)| is_copy(of)) {
+        let is_legacy = matches!(
+            ctx.asked(of, Keyword::MaxVersion),
+            Asked::Nothing | Asked::Pair(0, _)
+        );
+        match outcome {
+            Outcome::Capsule(_) if is_legacy => return Verdict::Holds,
+            Outcome::Capsule(_) => can_copy = true,
+            Outcome::Raised(raised) if is_legacy && raised.class == ErrorClass::Buffer => {
+                refused = Some(of)
+            }
+            _ => {}
+        }
+    }
+    let (Some(of), true) = (refused, can_copy) else {
+        return Verdict::Silent;
+    };
+    ctx.breaks(Grade::Warning, || {
+        evidence(
+            "refused",
+            "a legacy capsule of a copy, which is writable",
+            format!("BufferError {}", super::export::place(of)),
+            [Fact {
+                of,
+                what: What::Outcome,
+                value: "BufferError".into(),
+            }],
+        )
+    })
+}
+
+/// The array was imported from memory that its exporter flagged, and does not say so itself (else
+/// RO-FLAG-SET speaks).
+fn reexport(ctx: &Context) -> Verdict {
+    let tensor = &ctx.case.tensor;
+    if tensor.object != Object::Imported || tensor.access != Access::ReadOnly {
+        return Verdict::Silent;
+    }
+    if ctx.seen.source.writable == Some(false) {
+        return Verdict::Silent;
+    }
+    let grade = if ctx.seen.exporter.has_readonly {
+        Grade::Warning
+    } else {
+        Grade::Info
+    };
+    ctx.each_export(
+        |export| match is_flagged_alias(ctx, export) {
+            true => Word::require(export.has_flag(FLAG_READ_ONLY), grade),
+            false => Word::Silent,
+        },
+        |export| {
+            evidence(
+                "READ_ONLY",
+                "READ_ONLY (flag bit 0), because the array was imported with it",
+                format!("flags {} {}", export.managed.flags, export.place()),
+                facts(export),
+            )
+        },
+    )
+}
+
+fn immutable_library(ctx: &Context) -> Verdict {
+    if ctx.seen.exporter.mutable {
+        return Verdict::Silent;
+    }
+    ctx.each_export(
+        |export| match is_flagged_alias(ctx, export) {
+            true => Word::require(export.has_flag(FLAG_READ_ONLY), Grade::Info),
+            false => Word::Silent,
+        },
+        |export| {
+            evidence(
+                "READ_ONLY",
+                "READ_ONLY (flag bit 0), because the library's arrays cannot be written",
+                format!("flags {} {}", export.managed.flags, export.place()),
+                facts(export),
+            )
+        },
+    )
+}

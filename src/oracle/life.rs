@@ -1,0 +1,127 @@
+//! **LIFE**: what stays behind once everything is released.
+//!
+//! A count that is off after one case may be a cache; only growth over many rounds is a leak (P-BASELINE).
+//! [`leak`] says which rule a leak belongs to, so that it is reported once: a call that raises
+//! (CAP-EXC-NO-LEAK), capsules that release nothing (CAP-DTOR-UNCONSUMED), or anything between
+//! (LIFE-REFCOUNT). Memory of failing calls is EXC-NO-PARTIAL's.
+
+use super::export::evidence;
+use super::{Context, Fact, Grade, Of, Outcome, Rule, Verdict, What};
+
+pub(super) const RULES: &[Rule] = &[Rule {
+    id: "LIFE-REFCOUNT",
+    judge: refcount,
+}];
+
+/// What stays behind; numbers are per round, which is the case's export and its probes.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) enum Leak {
+    None,
+    /// Off after the case, and not growing.
+    Once,
+    /// At least one reference for each capsule.
+    Whole(f64),
+    /// Blocks of memory without references.
+    Blocks(f64),
+    /// References of calls that all raise.
+    Failing(f64),
+    /// Memory of calls that all raise.
+    FailingBlocks,
+    /// Another number of references; below 0 if more were released than taken.
+    Part(f64),
+}
+
+/// `None` where a capsule without a destructor explains everything (CAP-DTOR-PRESENT).
+pub(super) fn leak(ctx: &Context) -> Option<Leak> {
+    let mut capsules = 0;
+    for (_, outcome) in ctx.outcomes() {
+        if let Outcome::Capsule(capsule) = outcome {
+            if !capsule.has_destructor {
+                return None;
+            }
+            capsules += 1;
+        }
+    }
+    let ledger = &ctx.seen.ledger;
+    let Some(growth) = ledger.growth else {
+        // Without repetition nothing is confirmed.
+        let is_off =
+            ledger.source_references != 0 || ledger.blocks.is_some_and(|blocks| blocks != 0);
+        return Some(if is_off { Leak::Once } else { Leak::None });
+    };
+    let rounds = f64::from(growth.rounds.max(1));
+    let per_round = |count: isize| count as f64 / rounds;
+    // Half of the rounds: a leak on every call is far above it, a cache that fills up far below.
+    let grows = |count: isize| per_round(count).abs() >= 0.5;
+    Some(if grows(growth.references) {
+        let references = per_round(growth.references);
+        if capsules == 0 {
+            Leak::Failing(references)
+        } else if references + 0.5 >= f64::from(capsules) {
+            Leak::Whole(references)
+        } else {
+            Leak::Part(references)
+        }
+    } else if growth.blocks > 0 && grows(growth.blocks) {
+        if capsules == 0 {
+            Leak::FailingBlocks
+        } else {
+            Leak::Blocks(per_round(growth.blocks))
+        }
+    } else {
+        Leak::Once
+    })
+}
+
+/// How many capsules one round makes.
+pub(super) fn capsules(ctx: &Context) -> usize {
+    ctx.outcomes()
+        .filter(|(_, outcome)| outcome.capsule().is_some())
+        .count()
+}
+
+/// Some call of the case raises.
+pub(super) fn raises(ctx: &Context) -> bool {
+    ctx.outcomes()
+        .any(|(_, outcome)| outcome.raised().is_some())
+}
+
+pub(super) fn growth_fact(per_round: f64) -> Fact {
+    Fact {
+        of: Of::Export,
+        what: What::ReferenceGrowth,
+        value: format!("{per_round:.2}"),
+    }
+}
+
+fn refcount(ctx: &Context) -> Verdict {
+    match leak(ctx) {
+        Some(Leak::None) => Verdict::Holds,
+        Some(Leak::Part(per_round)) => ctx.breaks(Grade::Violation, || {
+            evidence(
+                if per_round < 0.0 { "sinks" } else { "grows" },
+                "a reference count that stays when everything is released",
+                format!(
+                    "a count that changes by {per_round:.2} with each round of {} exports",
+                    capsules(ctx)
+                ),
+                [growth_fact(per_round)],
+            )
+        }),
+        Some(Leak::Once) if ctx.seen.ledger.source_references != 0 => {
+            ctx.breaks(Grade::Info, || {
+                evidence(
+                    "offset",
+                    "a reference count that stays when everything is released",
+                    format!(
+                        "{} references left behind once, and no growth",
+                        ctx.seen.ledger.source_references
+                    ),
+                    [],
+                )
+            })
+        }
+        Some(Leak::Once) => Verdict::Holds,
+        _ => Verdict::Silent,
+    }
+}
