@@ -8,25 +8,36 @@
 
 mod bytes;
 mod call;
+mod class;
 mod dtype;
+mod generate;
+mod mutate;
 mod normal;
 mod parse;
+mod pattern;
 mod probe;
 mod rng;
 mod sample;
+mod shrink;
+pub mod sweep;
 mod tensor;
 mod text;
+mod vocabulary;
 
 pub use call::{Arg, Call, Extra, Keys, Keyword, Scalar, SeqKind, Value};
 pub use dtype::{ByteOrder, Dtype, DtypeClass, DtypeInfo};
 pub use bytes::{FORMAT_VERSION, MAX_ENCODED};
+pub use generate::generate;
+pub use mutate::mutate;
 pub use normal::{
     MAX_ALLOCATION, MAX_FLEXIBLE, MAX_HUGE, MAX_ITEMS, MAX_NDIM, MAX_VIRTUAL, MIN_HUGE,
 };
 pub use parse::ParseError;
-pub use rng::Rng;
 pub use probe::{Probe, Probes};
+pub use rng::Rng;
+pub use shrink::{shrink, weight};
 pub use tensor::{Access, Contents, Layout, LayoutClass, Object, Shape, Span, Strides, Tensor};
+pub use vocabulary::Vocabulary;
 
 /// One test case.
 #[derive(Clone, PartialEq, Eq, Hash)]
