@@ -4,7 +4,7 @@
 //! The exporters run in child processes (this test program again), as some of them hand out invalid memory and
 //! as the folder of the Python modules is told by an environment variable.
 
-use dlpack_fuzz::case::{Case, Probe, Probes, Rng};
+use dlpack_fuzz::case::{Case, Probe, Probes, Rng, Vocabulary, generate};
 use dlpack_fuzz::host::{Detail, Options, Session};
 use dlpack_fuzz::oracle::{Grade, Profile, judge};
 use std::collections::BTreeMap;
@@ -16,8 +16,9 @@ const EXPORTERS: &str = "DLPACK_FUZZ_TEST_EXPORTERS";
 const LAWFUL: &str = "lawful:Exporter";
 /// Stands before the lines that are for the parent; libtest writes others.
 const MARK: &str = "@@ ";
-/// Cases drawn at random beside those of `cases.txt`.
-const DRAWN: usize = 300;
+/// Cases drawn at random beside those of `cases.txt`: many for the lawful exporter, few for each faulty one.
+const DRAWN_LAWFUL: usize = 1000;
+const DRAWN_FAULTY: usize = 40;
 /// A leak is confirmed by repetition, which takes time. After so many confirmed ones the rest says no more.
 const ENOUGH_LEAKS: usize = 8;
 
@@ -149,7 +150,7 @@ fn run(exporters: &[(String, String)]) -> BTreeMap<String, Accusations> {
 }
 
 /// The fixed cases and the drawn ones, with every probe.
-fn cases(probes: Probes) -> Vec<Case> {
+fn cases(probes: Probes, drawn: usize) -> Vec<Case> {
     let fixed = include_str!("exporters/cases.txt")
         .lines()
         .filter(|line| !line.starts_with('#'));
@@ -158,10 +159,8 @@ fn cases(probes: Probes) -> Vec<Case> {
             .unwrap_or_else(|error| panic!("{text}: {error:?}"))
     });
     let mut rng = Rng::new(0x6661_756c_7473);
-    let drawn = (0..DRAWN).map(|_| {
-        let bytes: Vec<u8> = (0..160).map(|_| rng.next_u64() as u8).collect();
-        Case::decode(&bytes)
-    });
+    let vocabulary = Vocabulary::default();
+    let drawn = (0..drawn).map(|_| generate(&mut rng, &vocabulary));
     fixed
         .chain(drawn)
         .map(|case| Case { probes, ..case }.normalized())
@@ -205,9 +204,14 @@ fn accuse(name: &str, probes: Probes, profiles: &[&str]) -> Accusations {
         .iter()
         .map(|name| Profile::named(name).expect("a built-in profile"))
         .collect();
+    let drawn = if name == LAWFUL {
+        DRAWN_LAWFUL
+    } else {
+        DRAWN_FAULTY
+    };
     let mut accusations = Accusations::new();
     let mut leaks = 0;
-    for case in cases(probes) {
+    for case in cases(probes, drawn) {
         let Ok(seen) = session.run(&case, Detail::Brief) else {
             continue;
         };
