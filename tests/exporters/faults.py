@@ -112,9 +112,14 @@ class versioned_struct_named_legacy(Exporter):
 
 @breaks("CAP-STRUCT-MATCHES-NAME")
 class legacy_struct_named_versioned(Exporter):
-    """The legacy struct under the name of the versioned one, when that was asked for."""
+    """The legacy struct under the name of the versioned one, when that was asked for.
+
+    Not for empty arrays: their struct begins with NULL, which reads as version 0.0 and is another rule's.
+    """
 
     def managed(self, tensor, versioned, flags, max_version):
+        if tensor.data is None:
+            return super().managed(tensor, versioned, flags, max_version)
         # Room behind the struct, as a reader who believes the name reads 80 bytes.
         room = (DLManagedTensor * 2)()
         room[0] = super().managed(tensor, False, flags, max_version)
@@ -247,14 +252,17 @@ class export_transposes_source(Exporter):
 # ----------------------------------------------------------------------------------------- MGT: managed tensor
 
 
-@breaks("MGT-VERSION-OWN")
+@breaks("MGT-VERSION-OWN", also=["CAP-STRUCT-MATCHES-NAME"])
 class version_echo(Exporter):
-    """The struct's version is the one that was asked for."""
+    """The struct's version is the one that was asked for.
+
+    An echo of (100, 3) is beyond the versions by which a reader tells a versioned struct from another one.
+    """
 
     def managed(self, tensor, versioned, flags, max_version):
         managed = super().managed(tensor, versioned, flags, max_version)
         if versioned:
-            managed.version = lawful.DLPackVersion(max_version[0] % 2**32, max_version[1] % 2**32)
+            managed.version = lawful.DLPackVersion(*(max(0, min(part, 2**32 - 1)) for part in max_version))
         return managed
 
 
@@ -346,12 +354,16 @@ class ndim_one_short(PatchedTensor):
 
 
 @breaks("TEN-NDIM")
-class ndim_negative(PatchedTensor):
-    """ndim is -1 for arrays without axes."""
+class ndim_negative(Exporter):
+    """ndim is -1 for arrays without axes, in the versioned struct.
 
-    def patch(self, tensor, array):
-        if tensor.ndim == 0:
+    In the legacy one a rank is all by which a reader tells it from another struct.
+    """
+
+    def managed(self, tensor, versioned, flags, max_version):
+        if versioned and tensor.ndim == 0:
             tensor.ndim = -1
+        return super().managed(tensor, versioned, flags, max_version)
 
 
 @breaks("TEN-SHAPE-PTR")
@@ -446,10 +458,10 @@ class data_null(PatchedTensor):
 
 @breaks("TEN-DATA-ADDR")
 class first_element_skipped(PatchedTensor):
-    """byte_offset is one element too far."""
+    """byte_offset is one element too far, where that is another element."""
 
     def patch(self, tensor, array):
-        if array.size > 1 and is_alias(array):
+        if array.ndim and array.shape[-1] > 1 and array.strides[-1] == array.itemsize and is_alias(array):
             tensor.byte_offset += array.itemsize
 
 
@@ -501,10 +513,10 @@ class float16_as_bfloat16(PatchedType):
 
 @breaks("DTY-SIZE")
 class bits_are_bytes(PatchedType):
-    """bits counts bytes."""
+    """bits counts bytes, in integers and floats of more than one."""
 
     def patch(self, code, bits, lanes):
-        return code, bits // 8, lanes
+        return code, (bits // 8 if code in (kDLInt, kDLUInt, kDLFloat) and bits > 8 else bits), lanes
 
 
 @breaks("DTY-LANES")
