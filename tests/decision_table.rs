@@ -30,10 +30,7 @@ fn every_class() -> impl Iterator<Item = Classes> {
 #[test]
 fn the_factors_give_every_row_of_the_table() {
     let mut lines = TABLE.lines();
-    assert_eq!(
-        lines.next(),
-        Some("own\tdl_device\tcopy\tmax_version\tstream\tok\tinfo\twarn")
-    );
+    assert_eq!(lines.next(), Some("own\tdl_device\tcopy\tmax_version\tstream\tok\tinfo\twarn"));
     let mut rows = 0;
     for classes in every_class() {
         let cell = expected(classes);

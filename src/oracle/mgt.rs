@@ -308,3 +308,142 @@ fn aligned(ctx: &Context) -> Verdict {
         },
     )
 }
+
+#[cfg(test)]
+mod tests {
+    use crate::abi::{DLDevice, DLPackVersion};
+    use crate::case::{Dtype, Keyword, Probe, Tensor, Value};
+    use crate::oracle::testing::{Said, Scene, call};
+    use crate::oracle::{Grade, Managed};
+
+    fn versioned() -> Scene {
+        Scene::of(&[(Keyword::MaxVersion, Value::pair(1, 0))])
+    }
+
+    fn declares(managed: &mut Managed, major: u32, minor: u32) {
+        managed.version = Some(DLPackVersion { major, minor });
+    }
+
+    #[test]
+    fn the_major_version_is_1() {
+        let id = "MGT-VERSION-MAJOR";
+        assert_eq!(versioned().said(id), Said::Holds);
+        assert_eq!(Scene::plain().said(id), Said::Silent);
+        let none = versioned().edit(|it| {
+            declares(it.managed(), 0, 0);
+            it.managed().tensor = None;
+        });
+        none.assert_only(id, Grade::Violation);
+        let newer = versioned().edit(|it| {
+            declares(it.managed(), 2, 0);
+            it.managed().tensor = None;
+        });
+        assert_eq!(newer.said(id), Said::Breaks(Grade::Info));
+    }
+
+    #[test]
+    fn the_version_is_no_echo() {
+        let id = "MGT-VERSION-OWN";
+        let scene = versioned().with(Probe::Version199).with(Probe::Version20);
+        assert_eq!(scene.said(id), Said::Holds);
+        let echoes = scene.edit(|it| {
+            declares(it.probe_managed(Probe::Version199), 1, 99);
+            declares(it.probe_managed(Probe::Version20), 2, 0);
+        });
+        assert_eq!(echoes.said(id), Said::Breaks(Grade::Violation));
+        // A newer library (P-NEWER), and an answer at a lower request.
+        let newer = versioned().with(Probe::Version199).edit(|it| {
+            declares(it.managed(), 1, 4);
+            declares(it.probe_managed(Probe::Version199), 1, 4);
+        });
+        assert_eq!(newer.said(id), Said::Breaks(Grade::Info));
+        newer.assert_lawful();
+        let lower = versioned()
+            .with(Probe::Version11)
+            .edit(|it| declares(it.probe_managed(Probe::Version11), 1, 1));
+        assert_eq!(lower.said(id), Said::Holds);
+    }
+
+    #[test]
+    fn the_version_covers_what_is_used() {
+        let id = "MGT-VERSION-COVERS";
+        assert_eq!(versioned().said(id), Said::Holds);
+        let float8 = Tensor {
+            dtype: Dtype::named("float8_e5m2", 0).unwrap(),
+            ..Tensor::plain()
+        };
+        let old = Scene::new(float8, call(&[(Keyword::MaxVersion, Value::pair(1, 0))]));
+        assert_eq!(old.said(id), Said::Breaks(Grade::Info));
+        let new = old.clone().edit(|it| declares(it.managed(), 1, 1));
+        assert_eq!(new.said(id), Said::Holds);
+        let flag = versioned().edit(|it| it.managed().flags = 4);
+        assert_eq!(flag.said(id), Said::Breaks(Grade::Warning));
+        let device = versioned().edit(|it| it.tensor().device = DLDevice::new(18, 0));
+        assert_eq!(device.said(id), Said::Breaks(Grade::Info));
+    }
+
+    #[test]
+    fn one_version_for_every_request() {
+        let id = "MGT-VERSION-STABLE";
+        let scene = versioned().with(Probe::Version11);
+        assert_eq!(scene.said(id), Said::Holds);
+        let follows = scene.edit(|it| declares(it.probe_managed(Probe::Version11), 1, 1));
+        assert_eq!(follows.said(id), Said::Breaks(Grade::Info));
+        assert_eq!(versioned().said(id), Said::Silent);
+        assert_eq!(versioned().with(Probe::Unversioned).said(id), Said::Silent);
+    }
+
+    #[test]
+    fn heap_data_has_a_deleter() {
+        let id = "MGT-DELETER-NULL";
+        assert_eq!(Scene::plain().said(id), Said::Holds);
+        Scene::plain()
+            .edit(|it| it.managed().has_deleter = false)
+            .assert_only(id, Grade::Warning);
+    }
+
+    #[test]
+    fn only_defined_flags_are_set() {
+        let id = "MGT-FLAGS-KNOWN";
+        assert_eq!(versioned().said(id), Said::Holds);
+        assert_eq!(Scene::plain().said(id), Said::Silent);
+        versioned()
+            .edit(|it| it.managed().flags = 0xdead_0000)
+            .assert_only(id, Grade::Violation);
+        // A newer minor may have a fourth flag (P-NEWER).
+        let newer = versioned().edit(|it| {
+            it.managed().flags = 8;
+            declares(it.managed(), 1, 4);
+        });
+        assert_eq!(newer.said(id), Said::Breaks(Grade::Info));
+    }
+
+    #[test]
+    fn the_padding_flag_is_for_narrow_types() {
+        let id = "MGT-FLAG-SUBBYTE";
+        assert_eq!(versioned().said(id), Said::Holds);
+        let wide = versioned().edit(|it| {
+            declares(it.managed(), 1, 1);
+            it.managed().flags = 4;
+        });
+        wide.assert_only(id, Grade::Warning);
+        let narrow = wide.edit(|it| it.tensor().dtype.bits = 4);
+        assert_eq!(narrow.said(id), Said::Holds);
+    }
+
+    #[test]
+    fn pointers_are_aligned() {
+        let id = "MGT-ALIGNED";
+        assert_eq!(Scene::plain().said(id), Said::Holds);
+        let faults: [fn(&mut Scene); 3] = [
+            |it| it.capsule().pointer += 4,
+            |it| it.tensor().shape_pointer += 4,
+            |it| it.tensor().strides_pointer += 1,
+        ];
+        for fault in faults {
+            Scene::plain().edit(fault).assert_only(id, Grade::Violation);
+        }
+        let null = Scene::plain().edit(|it| it.tensor().strides_pointer = 0);
+        assert_eq!(null.said(id), Said::Holds);
+    }
+}

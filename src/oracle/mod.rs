@@ -18,6 +18,7 @@ mod export;
 mod life;
 mod mgt;
 mod observation;
+mod pair;
 mod profile;
 mod ro;
 mod sig;
@@ -26,6 +27,7 @@ mod ten;
 #[cfg(test)]
 pub(crate) mod testing;
 mod ver;
+mod words;
 
 pub use observation::*;
 pub use profile::{Knob, Profile, Setting, UnknownKnob, UnknownProfile};
@@ -313,6 +315,12 @@ pub fn judge(
             Verdict::Silent => {}
             Verdict::Holds => judgement.checked.insert(place),
             Verdict::Breaks(grade, evidence) => {
+                debug_assert!(
+                    grade < Grade::Violation
+                        || catalogue::entry(rule.id).is_none_or(|it| it.may_accuse_under(profile)),
+                    "{} binds nobody and must not accuse",
+                    rule.id
+                );
                 judgement.checked.insert(place);
                 judgement.fired.insert(place);
                 if let Some(evidence) = evidence {

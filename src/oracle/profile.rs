@@ -63,14 +63,7 @@ const fn row(
     question: &'static str,
     sides: &'static str,
 ) -> Row {
-    Row {
-        name,
-        question,
-        sides,
-        spec,
-        strict,
-        lenient,
-    }
+    Row { name, question, sides, spec, strict, lenient }
 }
 
 /// In the order of [`Knob`].
@@ -252,10 +245,8 @@ impl Knob {
     }
 
     pub fn named(name: &str) -> Result<Self, UnknownKnob> {
-        (Self::ALL.into_iter().find(|knob| knob.name() == name)).ok_or_else(|| UnknownKnob {
-            asked: name.to_owned(),
-            of: Part::Knob,
-        })
+        (Self::ALL.into_iter().find(|knob| knob.name() == name))
+            .ok_or_else(|| UnknownKnob { asked: name.to_owned(), of: Part::Knob })
     }
 }
 
@@ -303,12 +294,7 @@ pub struct UnknownProfile {
 
 impl fmt::Display for UnknownProfile {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(
-            f,
-            "no profile is named `{}`; there are {}",
-            self.asked,
-            Profile::NAMES.join(", ")
-        )
+        write!(f, "no profile is named `{}`; there are {}", self.asked, Profile::NAMES.join(", "))
     }
 }
 
@@ -332,17 +318,12 @@ impl fmt::Display for UnknownKnob {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let asked = &self.asked;
         match self.of {
-            Part::Form => write!(
-                f,
-                "`{asked}` is not of the form KNOB=VALUE, such as `align256=I`"
-            ),
+            Part::Form => {
+                write!(f, "`{asked}` is not of the form KNOB=VALUE, such as `align256=I`")
+            }
             Part::Knob => {
                 let names: Vec<_> = Knob::ALL.into_iter().map(Knob::name).collect();
-                write!(
-                    f,
-                    "no knob is named `{asked}`; there are {}",
-                    names.join(", ")
-                )
+                write!(f, "no knob is named `{asked}`; there are {}", names.join(", "))
             }
             Part::Value => write!(
                 f,
@@ -366,23 +347,14 @@ impl Profile {
 
     /// The default: what the texts bind an exporter to.
     pub fn spec() -> Self {
-        Self {
-            name: "spec",
-            settings: std::array::from_fn(|place| TABLE[place].spec),
-        }
+        Self { name: "spec", settings: std::array::from_fn(|place| TABLE[place].spec) }
     }
 
     /// The profile of that name.
     pub fn named(name: &str) -> Result<Self, UnknownProfile> {
-        let name = (Self::NAMES.into_iter().find(|known| *known == name)).ok_or_else(|| {
-            UnknownProfile {
-                asked: name.to_owned(),
-            }
-        })?;
-        let mut profile = Self {
-            name,
-            ..Self::spec()
-        };
+        let name = (Self::NAMES.into_iter().find(|known| *known == name))
+            .ok_or_else(|| UnknownProfile { asked: name.to_owned() })?;
+        let mut profile = Self { name, ..Self::spec() };
         match name {
             "strict" => profile.settings = std::array::from_fn(|place| TABLE[place].strict),
             "lenient" => profile.settings = std::array::from_fn(|place| TABLE[place].lenient),
@@ -396,13 +368,8 @@ impl Profile {
 
     /// Turns one knob by a text such as `align256=I`.
     pub fn set(&mut self, text: &str) -> Result<(), UnknownKnob> {
-        let unknown = |asked: &str, of| UnknownKnob {
-            asked: asked.to_owned(),
-            of,
-        };
-        let (name, value) = text
-            .split_once('=')
-            .ok_or_else(|| unknown(text, Part::Form))?;
+        let unknown = |asked: &str, of| UnknownKnob { asked: asked.to_owned(), of };
+        let (name, value) = text.split_once('=').ok_or_else(|| unknown(text, Part::Form))?;
         let knob = Knob::named(name.trim())?;
         let value = value.trim();
         self.settings[knob as usize] = value.parse().map_err(|()| unknown(value, Part::Value))?;
@@ -443,8 +410,7 @@ impl fmt::Display for Profile {
     /// `spec`, or `spec align256=I` with the knobs that were turned; [`FromStr`] reads it back.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.name)?;
-        self.turned()
-            .try_for_each(|(knob, setting)| write!(f, " {}={setting}", knob.name()))
+        self.turned().try_for_each(|(knob, setting)| write!(f, " {}={setting}", knob.name()))
     }
 }
 
@@ -455,9 +421,7 @@ impl FromStr for Profile {
         let mut words = text.split_whitespace();
         let mut profile =
             Self::named(words.next().unwrap_or("spec")).map_err(|error| error.to_string())?;
-        words
-            .try_for_each(|word| profile.set(word))
-            .map_err(|error| error.to_string())?;
+        words.try_for_each(|word| profile.set(word)).map_err(|error| error.to_string())?;
         Ok(profile)
     }
 }
@@ -483,10 +447,7 @@ mod tests {
         assert_eq!(named("strict").setting(Knob::ReadonlyLegacy), V);
         assert_eq!(named("aat").setting(Knob::Aat), V);
         assert_eq!(named("spec").setting(Knob::ValueErrorNoCopy), V);
-        assert_eq!(
-            named("spec-2023.12-first").setting(Knob::ValueErrorNoCopy),
-            W
-        );
+        assert_eq!(named("spec-2023.12-first").setting(Knob::ValueErrorNoCopy), W);
         assert_eq!(named("spec"), Profile::default());
     }
 
@@ -502,10 +463,7 @@ mod tests {
     #[test]
     fn errors_list_what_exists() {
         let error = Profile::named("pedantic").unwrap_err().to_string();
-        assert!(
-            error.contains("`pedantic`") && error.contains("spec-2023.12-first"),
-            "{error}"
-        );
+        assert!(error.contains("`pedantic`") && error.contains("spec-2023.12-first"), "{error}");
         let error = |text| Profile::spec().set(text).unwrap_err().to_string();
         assert!(error("align=I").contains("align256"));
         assert!(error("align256=9").contains("`9`"));

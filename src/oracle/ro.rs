@@ -211,3 +211,120 @@ fn immutable_library(ctx: &Context) -> Verdict {
         },
     )
 }
+
+#[cfg(test)]
+mod tests {
+    use crate::abi::FLAG_READ_ONLY;
+    use crate::case::{Access, Call, Keyword, Object, Probe, Shape, Tensor, Value};
+    use crate::oracle::testing::{Said, Scene, call};
+    use crate::oracle::{ErrorClass, Grade};
+
+    fn readonly() -> Tensor {
+        Tensor {
+            access: Access::ReadOnly,
+            ..Tensor::plain()
+        }
+    }
+
+    fn versioned(tensor: Tensor) -> Scene {
+        Scene::new(tensor, call(&[(Keyword::MaxVersion, Value::pair(1, 0))]))
+    }
+
+    #[test]
+    fn a_read_only_array_says_so() {
+        let id = "RO-FLAG-SET";
+        assert_eq!(versioned(readonly()).said(id), Said::Holds);
+        let clear = versioned(readonly()).edit(|it| it.managed().flags = 0);
+        clear.assert_only(id, Grade::Violation);
+        // No word of the library, no elements, a copy: nothing is due.
+        let unknown = clear.edit(|it| it.seen.source.writable = None);
+        assert_eq!(unknown.said(id), Said::Silent);
+        let empty = versioned(Tensor {
+            shape: Shape::from_slice(&[0]),
+            ..readonly()
+        });
+        assert_eq!(
+            empty.edit(|it| it.managed().flags = 0).said(id),
+            Said::Silent
+        );
+        let args = [
+            (Keyword::MaxVersion, Value::pair(1, 0)),
+            (Keyword::Copy, Value::bool(true)),
+        ];
+        let copy = Scene::new(readonly(), call(&args));
+        assert_eq!(copy.said(id), Said::Silent);
+        copy.assert_lawful();
+        assert_eq!(versioned(Tensor::plain()).said(id), Said::Silent);
+    }
+
+    #[test]
+    fn a_writable_array_does_not() {
+        let id = "RO-FLAG-CLEAR";
+        let scene = versioned(Tensor::plain());
+        assert_eq!(scene.said(id), Said::Holds);
+        let set = scene.edit(|it| it.managed().flags = FLAG_READ_ONLY);
+        set.assert_only(id, Grade::Warning);
+        // The arrays of JAX cannot be written, whatever an adapter says.
+        let immutable = set.edit(|it| it.seen.exporter.mutable = false);
+        assert_eq!(immutable.said(id), Said::Silent);
+        assert_eq!(immutable.said("RO-IMMUTABLE-LIB"), Said::Holds);
+        let clear = immutable.edit(|it| it.managed().flags = 0);
+        assert_eq!(clear.said("RO-IMMUTABLE-LIB"), Said::Breaks(Grade::Info));
+        assert_eq!(
+            versioned(Tensor::plain()).said("RO-IMMUTABLE-LIB"),
+            Said::Silent
+        );
+    }
+
+    #[test]
+    fn a_legacy_struct_cannot_say_it() {
+        let id = "RO-LEGACY";
+        let refused = Scene::new(readonly(), Call::default());
+        assert_eq!(refused.said(id), Said::Silent);
+        let exported = refused.edit(|it| it.seen.export = Scene::plain().seen.export);
+        assert_eq!(exported.said(id), Said::Breaks(Grade::Info));
+        assert_eq!(exported.clone().under("lenient").said(id), Said::Silent);
+        assert_eq!(
+            exported.under("strict").said(id),
+            Said::Breaks(Grade::Violation)
+        );
+        let copy = Scene::new(readonly(), call(&[(Keyword::Copy, Value::bool(true))]));
+        assert_eq!(copy.said(id), Said::Holds);
+        assert_eq!(Scene::plain().said(id), Said::Silent);
+    }
+
+    #[test]
+    fn a_copy_can_be_exported_by_a_legacy_struct() {
+        let id = "RO-LEGACY-COPY";
+        let scene = Scene::new(readonly(), call(&[(Keyword::Copy, Value::bool(true))]));
+        assert_eq!(scene.said(id), Said::Holds);
+        let refused = scene.raising(ErrorClass::Buffer);
+        // COPY-TRUE-REFUSED, unless the versioned copy shows that the array can be copied.
+        assert_eq!(refused.said(id), Said::Silent);
+        assert_eq!(
+            refused.with(Probe::Version10).said(id),
+            Said::Breaks(Grade::Warning)
+        );
+    }
+
+    #[test]
+    fn an_imported_flag_is_passed_on() {
+        let id = "RO-REEXPORT";
+        let tensor = Tensor {
+            object: Object::Imported,
+            ..readonly()
+        };
+        let kept = versioned(tensor).edit(|it| it.seen.source.writable = None);
+        assert_eq!(kept.said(id), Said::Holds);
+        let lost = kept.edit(|it| it.managed().flags = 0);
+        assert_eq!(lost.said(id), Said::Breaks(Grade::Warning));
+        // The array itself says so: RO-FLAG-SET speaks.
+        let known = lost
+            .clone()
+            .edit(|it| it.seen.source.writable = Some(false));
+        assert_eq!(known.said(id), Said::Silent);
+        let no_notion = lost.edit(|it| it.seen.exporter.has_readonly = false);
+        assert_eq!(no_notion.said(id), Said::Breaks(Grade::Info));
+        assert_eq!(versioned(readonly()).said(id), Said::Silent);
+    }
+}

@@ -1,3 +1,470 @@
-//! TODO
-use super::Rule;
-pub(super) const RULES: &[Rule] = &[];
+//! Rules of the family SIG: which arguments `__dlpack__` takes, and that spelling does not matter (rules.md
+//! section 11).
+
+use super::copy::{alike, facts_of};
+use super::decision::{Blame, CopyArg, DlDevice, MaxVersion};
+use super::pair::{self, difference, has_no_stream, with_probe};
+use super::words::{by_table, facts_of as facts, knows, on_outcome, on_pair, phrase};
+use super::{
+    ArrayApi, Context, ErrorClass, Evidence, Grade, Of, Outcome, ProbeName, Rule, Verdict, What,
+};
+use crate::case::{Arg, Extra, Keyword, Probe, Scalar, Value};
+
+pub(super) const RULES: &[Rule] = &[
+    Rule { id: "SIG-KWONLY", judge: kwonly },
+    Rule { id: "SIG-STREAM", judge: stream },
+    Rule { id: "SIG-2023", judge: keywords_of_2023 },
+    Rule { id: "SIG-OLD-TYPEERROR", judge: old_typeerror },
+    Rule { id: "SIG-UNKNOWN-KW", judge: unknown_kw },
+    Rule { id: "SIG-ABSENT-IS-NONE", judge: absent_is_none },
+    Rule { id: "SIG-NONE-NEUTRAL", judge: none_neutral },
+    Rule { id: "SIG-ORDER-FREE", judge: order_free },
+    Rule { id: "SIG-ARG-UNCHANGED", judge: arg_unchanged },
+    Rule { id: "SIG-MALFORMED", judge: malformed },
+    Rule { id: "SIG-DEVICE-ENUM", judge: device_enum },
+    Rule { id: "SIG-MALFORMED-IGNORED", judge: malformed_ignored },
+];
+
+fn own<'a>(ctx: &Context<'a>) -> (Of, &'a Outcome) {
+    (Of::Export, &ctx.seen.export)
+}
+
+/// An exception that says nothing of signatures: EXC-CLASS and EXC-SYSTEMERROR have the others.
+fn is_apart(class: ErrorClass) -> bool {
+    matches!(class, ErrorClass::Memory | ErrorClass::System | ErrorClass::Base)
+}
+
+fn kwonly(ctx: &Context) -> Verdict {
+    if ctx.case.call.extra != Extra::Positional {
+        return Verdict::Silent;
+    }
+    match ctx.seen.export.raised().map(|raised| raised.class) {
+        Some(ErrorClass::Type) => Verdict::Holds,
+        Some(class) if is_apart(class) => Verdict::Silent,
+        raised => ctx.breaks(Grade::Violation, || {
+            let key = if raised.is_some() { "other exception" } else { "accepted" };
+            let expected =
+                "a positional argument raises TypeError: all parameters are keyword-only";
+            on_outcome(ctx, own(ctx), key, expected, &[What::Outcome])
+        }),
+    }
+}
+
+/// `None` for this keyword, which is how a caller finds out whether it exists.
+fn passes_none(ctx: &Context, keyword: Keyword) -> bool {
+    matches!(ctx.case.call.arg(keyword), Arg::Given(Value::Scalar(Scalar::None)))
+}
+
+fn missing(ctx: &Context, keyword: Keyword) -> Verdict {
+    if !ctx.seen.export.raised().is_some_and(|raised| raised.class == ErrorClass::Type) {
+        return Verdict::Silent;
+    }
+    ctx.breaks(Grade::Violation, || {
+        let expected = format!("`{}=None` is accepted", keyword.name());
+        on_outcome(ctx, own(ctx), keyword.name(), expected, &[What::Outcome])
+    })
+}
+
+fn stream(ctx: &Context) -> Verdict {
+    match passes_none(ctx, Keyword::Stream) {
+        true if knows(ctx, Keyword::Stream) => Verdict::Holds,
+        true => missing(ctx, Keyword::Stream),
+        false => Verdict::Silent,
+    }
+}
+
+fn keywords_of_2023(ctx: &Context) -> Verdict {
+    if ctx.seen.exporter.claims < Some(ArrayApi::V2023) {
+        return Verdict::Silent;
+    }
+    let mut verdict = Verdict::Silent;
+    for keyword in [Keyword::MaxVersion, Keyword::DlDevice, Keyword::Copy] {
+        if !passes_none(ctx, keyword) {
+            continue;
+        }
+        if !knows(ctx, keyword) {
+            return missing(ctx, keyword);
+        }
+        verdict = Verdict::Holds;
+    }
+    verdict
+}
+
+fn old_typeerror(ctx: &Context) -> Verdict {
+    by_table(ctx, Blame::SigOldTypeerror, || {
+        let new = [Keyword::MaxVersion, Keyword::DlDevice, Keyword::Copy];
+        new.into_iter().any(|keyword| !knows(ctx, keyword) && ctx.case.call.arg(keyword).is_given())
+    })
+}
+
+fn unknown_kw(ctx: &Context) -> Verdict {
+    let call = &ctx.case.call;
+    // One fault only: another wrong argument may come first (EXC-PRECEDENCE).
+    let is_single = Keyword::ALL.into_iter().all(|keyword| {
+        call.arg(keyword).is_silent() && (knows(ctx, keyword) || !call.arg(keyword).is_given())
+    });
+    if call.extra != Extra::UnknownKeyword || !is_single {
+        return Verdict::Silent;
+    }
+    let (grade, key) = match ctx.seen.export.raised().map(|raised| raised.class) {
+        Some(ErrorClass::Type) => return Verdict::Holds,
+        Some(class) if is_apart(class) => return Verdict::Silent,
+        Some(_) => (Grade::Warning, "other exception"),
+        None => (Grade::Info, "accepted"),
+    };
+    ctx.breaks(grade, || {
+        let expected =
+            "an unknown keyword raises TypeError, so that consumers try again without it";
+        on_outcome(ctx, own(ctx), key, expected, &[What::Outcome])
+    })
+}
+
+fn knows_all(ctx: &Context) -> bool {
+    ctx.seen.exporter.keywords.iter().all(|&known| known)
+}
+
+/// No argument is given, or all four are `None`: SIG-NONE-NEUTRAL compares these two.
+fn is_neutral(ctx: &Context) -> Option<Neutral> {
+    let call = &ctx.case.call;
+    let given = Keyword::ALL.into_iter().filter(|&keyword| call.arg(keyword).is_given()).count();
+    let is_silent = Keyword::ALL.into_iter().all(|keyword| call.arg(keyword).is_silent());
+    match given {
+        _ if !is_silent || call.extra != Extra::Nothing => None,
+        0 => Some(Neutral::Plain),
+        4 => Some(Neutral::AllNone),
+        _ => None,
+    }
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Neutral {
+    Plain,
+    AllNone,
+}
+
+fn absent_is_none(ctx: &Context) -> Verdict {
+    let verdict = by_table(ctx, Blame::SigAbsentIsNone, || false);
+    if !matches!(verdict, Verdict::Silent) {
+        return verdict;
+    }
+    if !knows_all(ctx) || is_neutral(ctx).is_some() || ctx.case.call.extra != Extra::Nothing {
+        return Verdict::Silent;
+    }
+    let expected = Blame::SigAbsentIsNone.demand();
+    alike(ctx, Probe::NoneForAbsent, Grade::Warning, Keyword::Stream, expected)
+}
+
+fn none_neutral(ctx: &Context) -> Verdict {
+    let verdict = by_table(ctx, Blame::SigNoneNeutral, || false);
+    if !matches!(verdict, Verdict::Silent) {
+        return verdict;
+    }
+    let probe = |probe| Some((Of::Probe(ProbeName(probe)), ctx.seen.probe(probe)?));
+    let neutral = is_neutral(ctx);
+    let plain = if neutral == Some(Neutral::Plain) { Some(own(ctx)) } else { probe(Probe::Plain) };
+    let silent = match neutral {
+        Some(Neutral::AllNone) => Some(own(ctx)),
+        Some(Neutral::Plain) => probe(Probe::AllNone).or_else(|| probe(Probe::NoneForAbsent)),
+        None => probe(Probe::AllNone),
+    };
+    let (Some(plain), Some(silent)) = (plain, silent) else {
+        return Verdict::Silent;
+    };
+    if !knows_all(ctx) || neutral.is_some() && pair::is_explained(&ctx.table) {
+        return Verdict::Silent;
+    }
+    match difference(ctx, plain.1, silent.1) {
+        None => Verdict::Holds,
+        Some(difference) => ctx.breaks(Grade::Violation, || {
+            let expected = Blame::SigNoneNeutral.demand();
+            on_pair(ctx, plain, silent, difference.name(), expected, facts_of(difference))
+        }),
+    }
+}
+
+fn order_free(ctx: &Context) -> Verdict {
+    let Some((one, other)) = with_probe(ctx, Probe::Reordered) else {
+        return Verdict::Silent;
+    };
+    match difference(ctx, one.1, other.1) {
+        None => Verdict::Holds,
+        Some(difference) => ctx.breaks(Grade::Violation, || {
+            let expected =
+                "the order of the keywords and the identity of their names have no influence";
+            on_pair(ctx, one, other, difference.name(), expected, facts_of(difference))
+        }),
+    }
+}
+
+fn arg_unchanged(ctx: &Context) -> Verdict {
+    let ledger = &ctx.seen.ledger;
+    if ledger.argument_references == 0 {
+        return Verdict::Holds;
+    }
+    // A single difference may be a cache; only growth with the rounds is a leak (P-BASELINE).
+    let Some(growth) = ledger.growth else {
+        return Verdict::Silent;
+    };
+    let is_leak = growth.argument_references.unsigned_abs() >= growth.rounds as usize;
+    ctx.require(!is_leak || growth.rounds == 0, Grade::Violation, || Evidence {
+        key: if growth.argument_references > 0 { "kept" } else { "dropped" }.into(),
+        expected: "references of the argument objects are balanced after the call".to_owned(),
+        seen: format!(
+            "{} references more than before after {} rounds; {}",
+            growth.argument_references,
+            growth.rounds,
+            phrase(ctx, Of::Export, &ctx.seen.export)
+        ),
+        facts: facts(Of::Export, &ctx.seen.export, &[What::Outcome]),
+    })
+}
+
+fn malformed(ctx: &Context) -> Verdict {
+    by_table(ctx, Blame::SigMalformed, || {
+        ctx.table.classes.is_some_and(|classes| {
+            classes.dl_device == DlDevice::Malformed && knows(ctx, Keyword::DlDevice)
+                || classes.max_version == MaxVersion::Malformed && knows(ctx, Keyword::MaxVersion)
+        })
+    })
+}
+
+fn device_enum(ctx: &Context) -> Verdict {
+    let verdict = by_table(ctx, Blame::SigDeviceEnum, || false);
+    if !matches!(verdict, Verdict::Silent) || !knows(ctx, Keyword::DlDevice) {
+        return verdict;
+    }
+    let probe = |probe| Some((Of::Probe(ProbeName(probe)), ctx.seen.probe(probe)?));
+    let is_own_tuple = ctx.case.call.dl_device.value() == Some(&Value::Own);
+    let is_neutral = ctx.case.call.dl_device.is_silent() && !pair::is_explained(&ctx.table);
+    let numbers = probe(Probe::OwnDevice).or_else(|| is_neutral.then(|| own(ctx)));
+    let Some(numbers) = numbers else {
+        return Verdict::Silent;
+    };
+    let written = [
+        (is_own_tuple && !pair::is_explained(&ctx.table)).then(|| (own(ctx), Grade::Violation)),
+        probe(Probe::OwnTuple).map(|outcome| (outcome, Grade::Violation)),
+        probe(Probe::OwnEnum).map(|outcome| (outcome, Grade::Warning)),
+    ];
+    let mut verdict = Verdict::Silent;
+    for (outcome, grade) in written.into_iter().flatten() {
+        match difference(ctx, numbers.1, outcome.1) {
+            None => verdict = Verdict::Holds,
+            Some(difference) => {
+                return ctx.breaks(grade, || {
+                    let expected = Blame::SigDeviceEnum.demand();
+                    on_pair(
+                        ctx,
+                        numbers,
+                        outcome,
+                        difference.name(),
+                        expected,
+                        facts_of(difference),
+                    )
+                });
+            }
+        }
+    }
+    verdict
+}
+
+fn malformed_ignored(ctx: &Context) -> Verdict {
+    let verdict = by_table(ctx, Blame::SigMalformedIgnored, || false);
+    if !matches!(verdict, Verdict::Silent) {
+        return verdict;
+    }
+    let Some(classes) = ctx.table.classes else {
+        return Verdict::Silent;
+    };
+    let is_judged = classes.dl_device == DlDevice::Malformed
+        && has_no_stream(&ctx.table)
+        && classes.copy != CopyArg::True
+        && knows(ctx, Keyword::DlDevice)
+        && knows(ctx, Keyword::MaxVersion);
+    let probe = match classes.max_version {
+        MaxVersion::Absent | MaxVersion::None => Probe::Version10,
+        MaxVersion::OneZero | MaxVersion::OneMore | MaxVersion::Two => Probe::Unversioned,
+        // Another argument that may be refused by itself.
+        MaxVersion::Zero | MaxVersion::Malformed => return Verdict::Silent,
+    };
+    let Some((one, other)) = with_probe(ctx, probe).filter(|_| is_judged) else {
+        return Verdict::Silent;
+    };
+    // BufferError is how a legacy capsule is refused, whatever the device.
+    let notices = |outcome: &Outcome| {
+        (outcome.raised())
+            .is_some_and(|raised| !is_apart(raised.class) && raised.class != ErrorClass::Buffer)
+    };
+    let is_ignored = notices(one.1) && other.1.capsule().is_some();
+    ctx.require(!is_ignored, Grade::Warning, || {
+        let expected = Blame::SigMalformedIgnored.demand();
+        on_pair(ctx, one, other, "max_version", expected, &[What::Outcome])
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::testing::{Said, Scene, call};
+    use super::super::{Growth, Kind};
+    use super::*;
+    use crate::abi::DLDevice;
+    use crate::case::Keyword::*;
+    use crate::case::{Call, SeqKind, Tensor};
+
+    const VIOLATION: Said = Said::Breaks(Grade::Violation);
+    const WARNING: Said = Said::Breaks(Grade::Warning);
+    const INFO: Said = Said::Breaks(Grade::Info);
+
+    fn versioned() -> (Keyword, Value) {
+        (MaxVersion, Value::pair(1, 0))
+    }
+
+    fn extra(extra: Extra) -> Scene {
+        Scene::new(Tensor::plain(), Call { extra, ..Call::default() })
+    }
+
+    #[test]
+    fn a_positional_argument_is_refused() {
+        let twin = extra(Extra::Positional);
+        assert_eq!(twin.said("SIG-KWONLY"), Said::Holds);
+        let accepted = twin.clone().answering(&[]);
+        accepted.assert_only("SIG-KWONLY", Grade::Violation);
+        assert_eq!(twin.raising(ErrorClass::Value).said("SIG-KWONLY"), VIOLATION);
+        assert_eq!(Scene::plain().said("SIG-KWONLY"), Said::Silent);
+    }
+
+    #[test]
+    fn an_unknown_keyword_is_refused_with_type_error() {
+        let twin = extra(Extra::UnknownKeyword);
+        assert_eq!(twin.said("SIG-UNKNOWN-KW"), Said::Holds);
+        assert_eq!(twin.clone().raising(ErrorClass::Value).said("SIG-UNKNOWN-KW"), WARNING);
+        assert_eq!(twin.answering(&[]).said("SIG-UNKNOWN-KW"), INFO);
+        // The stream error may come first.
+        let mut both = extra(Extra::UnknownKeyword).raising(ErrorClass::Value);
+        both.case.call.stream = Arg::Given(Value::int(1));
+        assert_eq!(both.said("SIG-UNKNOWN-KW"), Said::Silent);
+    }
+
+    #[test]
+    fn a_keyword_that_is_promised_exists() {
+        let without = |keyword: Keyword| {
+            let scene = Scene::of(&[(keyword, Value::NONE)]).raising(ErrorClass::Type);
+            scene.edit(|it| it.seen.exporter.keywords[keyword as usize] = false)
+        };
+        assert_eq!(without(Stream).said("SIG-STREAM"), VIOLATION);
+        assert_eq!(Scene::of(&[(Stream, Value::NONE)]).said("SIG-STREAM"), Said::Holds);
+        for keyword in [MaxVersion, DlDevice, Copy] {
+            assert_eq!(without(keyword).said("SIG-2023"), VIOLATION);
+            assert_eq!(Scene::of(&[(keyword, Value::NONE)]).said("SIG-2023"), Said::Holds);
+            // NumPy 1.26 claims nothing: an older exporter, no breaker of 2023.12.
+            let old = without(keyword).edit(|it| it.seen.exporter.claims = None);
+            old.assert_lawful();
+            assert_eq!(old.said("SIG-OLD-TYPEERROR"), Said::Holds);
+            assert_eq!(old.raising(ErrorClass::Value).said("SIG-OLD-TYPEERROR"), WARNING);
+        }
+    }
+
+    #[test]
+    fn absent_equals_none() {
+        let args = [(Copy, Value::bool(true)), versioned()];
+        let twin = Scene::of(&args).with(Probe::NoneForAbsent);
+        assert_eq!(twin.said("SIG-ABSENT-IS-NONE"), Said::Holds);
+        let refused = Scene::of(&args).with_raised(Probe::NoneForAbsent, ErrorClass::Type);
+        refused.assert_only("SIG-ABSENT-IS-NONE", Grade::Warning);
+        let kind = Scene::of(&args).probe_answering(Probe::NoneForAbsent, &args[..1]);
+        assert_eq!(kind.said("SIG-ABSENT-IS-NONE"), WARNING);
+    }
+
+    #[test]
+    fn four_nones_equal_the_plain_call() {
+        for probe in [Probe::AllNone, Probe::NoneForAbsent] {
+            assert_eq!(Scene::plain().with(probe).said("SIG-NONE-NEUTRAL"), Said::Holds);
+            let refused = Scene::plain().with_raised(probe, ErrorClass::Type);
+            refused.assert_only("SIG-NONE-NEUTRAL", Grade::Violation);
+        }
+        let none = Keyword::ALL.map(|keyword| (keyword, Value::NONE));
+        let refused = Scene::of(&none).raising(ErrorClass::Type).with(Probe::Plain);
+        refused.assert_only("SIG-NONE-NEUTRAL", Grade::Violation);
+        // An exporter without a keyword cannot take None for it.
+        let old = Scene::plain().with_raised(Probe::AllNone, ErrorClass::Type);
+        let old = old.edit(|it| it.seen.exporter.keywords[1] = false);
+        assert_eq!(old.said("SIG-NONE-NEUTRAL"), Said::Silent);
+    }
+
+    #[test]
+    fn order_and_names_do_not_matter() {
+        let args = [(Copy, Value::bool(true)), versioned()];
+        assert_eq!(Scene::of(&args).with(Probe::Reordered).said("SIG-ORDER-FREE"), Said::Holds);
+        let broken = Scene::of(&args).with_raised(Probe::Reordered, ErrorClass::Type);
+        broken.assert_only("SIG-ORDER-FREE", Grade::Violation);
+        // Of two wrong arguments either may be named first (EXC-PRECEDENCE).
+        let both = Scene::of(&[(DlDevice, Value::int(1)), (Stream, Value::int(1))]);
+        let both = both.raising(ErrorClass::Type).with_raised(Probe::Reordered, ErrorClass::Value);
+        assert_eq!(both.said("SIG-ORDER-FREE"), Said::Holds);
+    }
+
+    #[test]
+    fn arguments_are_given_back() {
+        let leak = |references, growth| {
+            Scene::of(&[versioned()]).edit(|it| {
+                it.seen.ledger.argument_references = references;
+                it.seen.ledger.growth = growth;
+            })
+        };
+        let growth = |argument_references| {
+            Some(Growth { rounds: 100, references: 0, blocks: 0, argument_references })
+        };
+        assert_eq!(leak(0, None).said("SIG-ARG-UNCHANGED"), Said::Holds);
+        assert_eq!(leak(1, None).said("SIG-ARG-UNCHANGED"), Said::Silent);
+        assert_eq!(leak(1, growth(1)).said("SIG-ARG-UNCHANGED"), Said::Holds);
+        assert_eq!(leak(1, growth(100)).said("SIG-ARG-UNCHANGED"), VIOLATION);
+        assert_eq!(leak(-1, growth(-100)).said("SIG-ARG-UNCHANGED"), VIOLATION);
+    }
+
+    #[test]
+    fn malformed_arguments_are_noticed_with_and_without_max_version() {
+        let device = (DlDevice, Value::int(1));
+        let twin = Scene::of(&[device.clone()]).with(Probe::Version10);
+        assert_eq!(twin.said("SIG-MALFORMED"), Said::Holds);
+        assert_eq!(twin.said("SIG-MALFORMED-IGNORED"), Said::Holds);
+        let accepted = Scene::of(&[device.clone()]).answering(&[]);
+        accepted.assert_only("SIG-MALFORMED", Grade::Warning);
+        let tvm = accepted.with_raised(Probe::Version10, ErrorClass::Type);
+        tvm.assert_only("SIG-MALFORMED-IGNORED", Grade::Warning);
+        let reverse = Scene::of(&[device, versioned()]).probe_answering(Probe::Unversioned, &[]);
+        reverse.assert_only("SIG-MALFORMED-IGNORED", Grade::Warning);
+    }
+
+    #[test]
+    fn a_refused_legacy_capsule_is_no_notice_of_the_device() {
+        // A list is taken for a pair; without max_version the read-only array is refused as such.
+        let list = Value::Seq(SeqKind::List, [Scalar::Int(1), Scalar::Int(0)].as_slice().into());
+        let scene = Scene::of(&[(DlDevice, list), versioned()]).answering(&[versioned()]);
+        let scene = scene.with_raised(Probe::Unversioned, ErrorClass::Buffer);
+        scene.assert_lawful();
+    }
+
+    #[test]
+    fn the_own_device_may_be_written_as_it_was_returned() {
+        for (probe, broken) in [(Probe::OwnTuple, VIOLATION), (Probe::OwnEnum, WARNING)] {
+            assert_eq!(Scene::plain().with(probe).said("SIG-DEVICE-ENUM"), Said::Holds);
+            let refused =
+                Scene::plain().with(Probe::OwnDevice).with_raised(probe, ErrorClass::Type);
+            assert_eq!(refused.said("SIG-DEVICE-ENUM"), broken);
+            assert_eq!(refused.said("COPY-SAME-DEVICE-NEUTRAL"), Said::Holds);
+        }
+        // A plain Enum is no IntEnum: any outcome is lawful.
+        let plain = Value::Seq(SeqKind::Tuple, [Scalar::Enum(1), Scalar::Int(0)].as_slice().into());
+        for class in [ErrorClass::Type, ErrorClass::Buffer] {
+            Scene::of(&[(DlDevice, plain.clone())]).raising(class).assert_lawful();
+        }
+        Scene::of(&[(DlDevice, plain)]).answering(&[]).assert_lawful();
+    }
+
+    #[test]
+    fn a_device_that_answers_as_an_int_enum_is_a_device() {
+        let array = Tensor { device: DLDevice::new(3, 0), ..Tensor::plain() };
+        let mut scene = Scene::new(array, call(&[(DlDevice, Value::Own)]));
+        assert_eq!(scene.managed().kind, Kind::Legacy);
+        scene.assert_lawful();
+    }
+}

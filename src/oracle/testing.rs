@@ -47,11 +47,7 @@ pub(crate) fn raised(class: ErrorClass) -> Outcome {
         ErrorClass::Other => "AttributeError",
         ErrorClass::Base => "SystemExit",
     };
-    Outcome::Raised(Raised {
-        class,
-        name: Cow::Borrowed(name),
-        message: None,
-    })
+    Outcome::Raised(Raised { class, name: Cow::Borrowed(name), message: None })
 }
 
 #[derive(Clone)]
@@ -115,17 +111,10 @@ impl Scene {
             device_after: Some(device_answer(device)),
             export: raised(ErrorClass::Other),
             further: Default::default(),
-            ledger: Ledger {
-                blocks: Some(0),
-                ..Ledger::default()
-            },
+            ledger: Ledger { blocks: Some(0), ..Ledger::default() },
         };
         let mut scene = Self {
-            case: Case {
-                tensor,
-                call,
-                probes: Probes::NONE,
-            },
+            case: Case { tensor, call, probes: Probes::NONE },
             seen,
             profile: Profile::spec(),
             copies: 0,
@@ -190,39 +179,23 @@ impl Scene {
 
     /// The managed tensor of the case's own export.
     pub fn managed(&mut self) -> &mut Managed {
-        self.capsule()
-            .managed
-            .as_mut()
-            .expect("the scene's export is readable")
+        self.capsule().managed.as_mut().expect("the scene's export is readable")
     }
 
     /// The tensor of the case's own export.
     pub fn tensor(&mut self) -> &mut DlTensor {
-        self.managed()
-            .tensor
-            .as_mut()
-            .expect("the scene's tensor is readable")
+        self.managed().tensor.as_mut().expect("the scene's tensor is readable")
     }
 
     /// The managed tensor of a probe.
     pub fn probe_managed(&mut self, probe: Probe) -> &mut Managed {
-        let found = self
-            .seen
-            .further
-            .iter_mut()
-            .find(|(made, _)| *made == probe);
+        let found = self.seen.further.iter_mut().find(|(made, _)| *made == probe);
         let (_, outcome) = found.expect("the scene has this probe");
-        capsule_of(outcome)
-            .managed
-            .as_mut()
-            .expect("the probe's export is readable")
+        capsule_of(outcome).managed.as_mut().expect("the probe's export is readable")
     }
 
     pub fn probe_tensor(&mut self, probe: Probe) -> &mut DlTensor {
-        self.probe_managed(probe)
-            .tensor
-            .as_mut()
-            .expect("the probe's tensor is readable")
+        self.probe_managed(probe).tensor.as_mut().expect("the probe's tensor is readable")
     }
 
     /// Everything that the oracle says.
@@ -241,10 +214,7 @@ impl Scene {
             Verdict::Breaks(grade, evidence) => {
                 let evidence = evidence.expect("evidence is asked for from Info upwards");
                 assert!(!evidence.key.is_empty() && !evidence.expected.is_empty());
-                assert!(
-                    !evidence.seen.is_empty(),
-                    "{id} says nothing of what was seen"
-                );
+                assert!(!evidence.seen.is_empty(), "{id} says nothing of what was seen");
                 Said::Breaks(grade)
             }
         }
@@ -262,12 +232,7 @@ impl Scene {
     #[track_caller]
     pub fn assert_lawful(&self) {
         let accused = self.accused(Grade::Warning);
-        assert!(
-            accused.is_empty(),
-            "{accused:?} on {:?} with {:?}",
-            self.case.call,
-            self.seen
-        );
+        assert!(accused.is_empty(), "{accused:?} on {:?} with {:?}", self.case.call, self.seen);
     }
 
     /// This rule speaks at this grade, and no other rule does at this grade or above.
@@ -304,7 +269,14 @@ impl Scene {
                 None => return raised(ErrorClass::Type),
             },
         };
-        if target == DLDevice::CPU && !call.stream.is_silent() {
+        let is_stream = match call.stream.value() {
+            None | Some(&Value::NONE) => true,
+            Some(Value::Scalar(Scalar::Int(-1 | 3..))) => target != DLDevice::CPU,
+            Some(Value::Scalar(Scalar::Int(1 | 2))) => matches!(target.device_type.0, 2 | 13),
+            Some(Value::Scalar(Scalar::Int(0))) => target.device_type == DLDeviceType::ROCM,
+            _ => false,
+        };
+        if !is_stream {
             return raised(ErrorClass::Value);
         }
         let copy = match call.copy.value() {
@@ -313,7 +285,8 @@ impl Scene {
             Some(_) => return raised(ErrorClass::Value),
         };
         let moves = target != own;
-        if moves && copy == Some(false) || self.seen.source.exportable != Exportable::Yes {
+        if moves && copy == Some(false) || matches!(self.seen.source.exportable, Exportable::No(_))
+        {
             return raised(ErrorClass::Buffer);
         }
         let is_copy = moves || copy == Some(true);
@@ -334,11 +307,8 @@ impl Scene {
             self.seen.source.address.expect("a scene knows its source")
         };
         self.copies += 1;
-        let (shape_pointer, strides_pointer) = if tensor.shape.is_empty() {
-            (0, 0)
-        } else {
-            (pointer + 80, pointer + 80 + 512)
-        };
+        let (shape_pointer, strides_pointer) =
+            if tensor.shape.is_empty() { (0, 0) } else { (pointer + 80, pointer + 80 + 512) };
         let has_elements = tensor.size() > 0;
         let exported = DlTensor {
             data,
@@ -350,11 +320,7 @@ impl Scene {
             shape: tensor.shape.clone(),
             strides: if is_copy { compact(tensor) } else { strides },
             byte_offset: 0,
-            elements: if has_elements {
-                Elements::Same
-            } else {
-                Elements::NotRead("size 0")
-            },
+            elements: if has_elements { Elements::Same } else { Elements::NotRead("size 0") },
             memory: match (has_elements, is_copy) {
                 (false, _) => Memory::Unknown,
                 (true, true) => Memory::Distinct,
@@ -370,16 +336,8 @@ impl Scene {
         let is_versioned = kind == Kind::Versioned;
         Outcome::Capsule(Box::new(Capsule {
             exact: true,
-            name: if is_versioned {
-                CapsuleName::Versioned
-            } else {
-                CapsuleName::Legacy
-            },
-            name_address: if is_versioned {
-                VERSIONED_NAME
-            } else {
-                LEGACY_NAME
-            },
+            name: if is_versioned { CapsuleName::Versioned } else { CapsuleName::Legacy },
+            name_address: if is_versioned { VERSIONED_NAME } else { LEGACY_NAME },
             has_destructor: true,
             pointer,
             managed: Some(Managed {
@@ -441,19 +399,12 @@ mod tests {
         let version = (Keyword::MaxVersion, Value::pair(1, 0));
         let copy = (Keyword::Copy, Value::bool(true));
         assert_eq!(Scene::plain().managed().kind, Kind::Legacy);
-        assert_eq!(
-            Scene::of(&[version.clone()]).managed().kind,
-            Kind::Versioned
-        );
+        assert_eq!(Scene::of(&[version.clone()]).managed().kind, Kind::Versioned);
         let mut copied = Scene::of(&[version, copy]);
         assert_eq!(copied.managed().flags, FLAG_IS_COPIED);
         assert_eq!(copied.tensor().memory, Memory::Distinct);
         assert!(
-            Scene::of(&[(Keyword::DlDevice, Value::pair(2, 0))])
-                .seen
-                .export
-                .raised()
-                .is_some()
+            Scene::of(&[(Keyword::DlDevice, Value::pair(2, 0))]).seen.export.raised().is_some()
         );
     }
 }

@@ -277,3 +277,6 @@ fn distinct_struct(ctx: &Context) -> Verdict {
         None => Verdict::Silent,
     }
 }
+
+#[cfg(test)]
+mod tests;

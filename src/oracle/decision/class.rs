@@ -396,26 +396,14 @@ mod tests {
         assert_eq!(device(pair(1, 0), CUDA), Ok(DlDevice::CpuOther));
         assert_eq!(device(pair(1, 3), CUDA), Err(Unclassed::CpuIndex));
         assert_eq!(device(pair(2, 1), CUDA), Ok(DlDevice::UnsupportedOther));
-        assert_eq!(
-            device(pair(10, 0), DLDevice::CPU),
-            Ok(DlDevice::UnsupportedOther)
-        );
+        assert_eq!(device(pair(10, 0), DLDevice::CPU), Ok(DlDevice::UnsupportedOther));
         for kind in [5, 12, 17, 99] {
-            assert_eq!(
-                device(pair(kind, 0), DLDevice::CPU),
-                Ok(DlDevice::UnknownType)
-            );
+            assert_eq!(device(pair(kind, 0), DLDevice::CPU), Ok(DlDevice::UnknownType));
         }
         for (kind, id) in [(0, 0), (-1, 0), (1, -1), (1 << 31, 0), (1, 1 << 31)] {
-            assert_eq!(
-                device(pair(kind, id), DLDevice::CPU),
-                Ok(DlDevice::Malformed)
-            );
+            assert_eq!(device(pair(kind, id), DLDevice::CPU), Ok(DlDevice::Malformed));
         }
-        assert_eq!(
-            device(Value::int(1), DLDevice::CPU),
-            Ok(DlDevice::Malformed)
-        );
+        assert_eq!(device(Value::int(1), DLDevice::CPU), Ok(DlDevice::Malformed));
     }
 
     #[test]
@@ -459,10 +447,7 @@ mod tests {
         assert_eq!(stream(Scalar::Bool(true)), None);
         assert_eq!(stream(Scalar::NumpyInt(1)), None);
         assert_eq!(stream(Scalar::Str(0)), Some(Stream::Bad));
-        assert_eq!(
-            stream(Scalar::Huge { negative: true }),
-            Some(Stream::Negative)
-        );
+        assert_eq!(stream(Scalar::Huge { negative: true }), Some(Stream::Negative));
         assert_eq!(stream(Scalar::Int(i64::MIN)), Some(Stream::Negative));
     }
 

@@ -38,11 +38,7 @@ pub(super) struct Order {
 }
 
 fn errors(ok: &[Token], info: &[Token], warn: &[Token]) -> Cell {
-    Cell {
-        ok: Tokens::of(ok),
-        info: Tokens::of(info),
-        warn: Tokens::of(warn),
-    }
+    Cell { ok: Tokens::of(ok), info: Tokens::of(info), warn: Tokens::of(warn) }
 }
 
 /// The exceptions of a wrong argument: those that Python has for it, and what signals a missing check.
@@ -56,56 +52,24 @@ fn malformed() -> Cell {
 
 pub(super) fn data(classes: Classes) -> Data {
     use Token::*;
-    let Classes {
-        own,
-        dl_device,
-        copy,
-        max_version,
-        ..
-    } = classes;
+    let Classes { own, dl_device, copy, max_version, .. } = classes;
     match dl_device {
         DlDevice::Absent | DlDevice::None | DlDevice::Same => match copy {
-            CopyArg::Absent | CopyArg::None => Data {
-                alias: None,
-                copy: WARN,
-                errors: Cell::default(),
-            },
-            CopyArg::True => Data {
-                alias: FAULT,
-                copy: None,
-                errors: errors(&[], &[], &[Buffer]),
-            },
+            CopyArg::Absent | CopyArg::None => {
+                Data { alias: None, copy: WARN, errors: Cell::default() }
+            }
+            CopyArg::True => Data { alias: FAULT, copy: None, errors: errors(&[], &[], &[Buffer]) },
             CopyArg::False => {
-                let refusal: &[Token] = if max_version.is_silent() {
-                    &[Buffer]
-                } else {
-                    &[]
-                };
-                Data {
-                    alias: None,
-                    copy: FAULT,
-                    errors: errors(&[], &[], refusal),
-                }
+                let refusal: &[Token] = if max_version.is_silent() { &[Buffer] } else { &[] };
+                Data { alias: None, copy: FAULT, errors: errors(&[], &[], refusal) }
             }
         },
         DlDevice::CpuOther if own == Own::Host => {
             let errors = errors(&[Buffer], &[], &[Type, Value, Overflow, Runtime]);
             match copy {
-                CopyArg::Absent | CopyArg::None => Data {
-                    alias: None,
-                    copy: WARN,
-                    errors,
-                },
-                CopyArg::True => Data {
-                    alias: FAULT,
-                    copy: None,
-                    errors,
-                },
-                CopyArg::False => Data {
-                    alias: None,
-                    copy: FAULT,
-                    errors,
-                },
+                CopyArg::Absent | CopyArg::None => Data { alias: None, copy: WARN, errors },
+                CopyArg::True => Data { alias: FAULT, copy: None, errors },
+                CopyArg::False => Data { alias: None, copy: FAULT, errors },
             }
         }
         DlDevice::CpuOther => {
@@ -116,11 +80,9 @@ pub(super) fn data(classes: Classes) -> Data {
                     copy: None,
                     errors: errors(&[], &[], &[Buffer]),
                 },
-                CopyArg::True => Data {
-                    alias: FAULT,
-                    copy: None,
-                    errors: errors(&[], &[], &[Buffer]),
-                },
+                CopyArg::True => {
+                    Data { alias: FAULT, copy: None, errors: errors(&[], &[], &[Buffer]) }
+                }
                 CopyArg::False => Data {
                     alias: if is_shared { None } else { FAULT },
                     copy: FAULT,
@@ -128,11 +90,9 @@ pub(super) fn data(classes: Classes) -> Data {
                 },
             }
         }
-        DlDevice::UnsupportedOther => Data {
-            alias: FAULT,
-            copy: FAULT,
-            errors: errors(&[Buffer], &[], &[]),
-        },
+        DlDevice::UnsupportedOther => {
+            Data { alias: FAULT, copy: FAULT, errors: errors(&[Buffer], &[], &[]) }
+        }
         DlDevice::UnknownType => Data {
             alias: FAULT,
             copy: FAULT,
@@ -149,31 +109,17 @@ pub(super) fn data(classes: Classes) -> Data {
 pub(super) fn kinds(max_version: MaxVersion) -> Kinds {
     use Token::*;
     match max_version {
-        MaxVersion::Absent | MaxVersion::None => Kinds {
-            legacy: None,
-            versioned: FAULT,
-            errors: errors(&[BufferIfLegacy], &[], &[]),
-        },
-        MaxVersion::Zero => Kinds {
-            legacy: None,
-            versioned: WARN,
-            errors: errors(&[Buffer], &[], &[]),
-        },
-        MaxVersion::OneZero | MaxVersion::OneMore => Kinds {
-            legacy: INFO,
-            versioned: None,
-            errors: errors(&[], &[], &[BufferIfMinor]),
-        },
-        MaxVersion::Two => Kinds {
-            legacy: INFO,
-            versioned: None,
-            errors: Cell::default(),
-        },
-        MaxVersion::Malformed => Kinds {
-            legacy: INFO,
-            versioned: INFO,
-            errors: malformed(),
-        },
+        MaxVersion::Absent | MaxVersion::None => {
+            Kinds { legacy: None, versioned: FAULT, errors: errors(&[BufferIfLegacy], &[], &[]) }
+        }
+        MaxVersion::Zero => {
+            Kinds { legacy: None, versioned: WARN, errors: errors(&[Buffer], &[], &[]) }
+        }
+        MaxVersion::OneZero | MaxVersion::OneMore => {
+            Kinds { legacy: INFO, versioned: None, errors: errors(&[], &[], &[BufferIfMinor]) }
+        }
+        MaxVersion::Two => Kinds { legacy: INFO, versioned: None, errors: Cell::default() },
+        MaxVersion::Malformed => Kinds { legacy: INFO, versioned: INFO, errors: malformed() },
     }
 }
 
@@ -201,10 +147,7 @@ pub(super) fn effective(classes: Classes) -> Effective {
 pub(super) fn order(classes: Classes) -> Order {
     use Token::*;
     if classes.stream == Stream::None {
-        return Order {
-            capsule: None,
-            errors: Cell::default(),
-        };
+        return Order { capsule: None, errors: Cell::default() };
     }
     let effective = effective(classes);
     let capsule = match (effective, classes.stream) {
@@ -215,11 +158,7 @@ pub(super) fn order(classes: Classes) -> Order {
     };
     let errors = if effective == Effective::Cuda && capsule.is_none() {
         // A lawful stream that the exporter need not support (STR-OPTIONAL).
-        errors(
-            &[Buffer, Value],
-            &[Type, Runtime, Assertion, Overflow],
-            &[Other],
-        )
+        errors(&[Buffer, Value], &[Type, Runtime, Assertion, Overflow], &[Other])
     } else {
         Cell {
             ok: Tokens::ARGUMENT_ERRORS,

@@ -117,9 +117,7 @@ impl Tokens {
     }
 
     pub fn iter(self) -> impl Iterator<Item = Token> {
-        Token::ALL
-            .into_iter()
-            .filter(move |&token| self.contains(token))
+        Token::ALL.into_iter().filter(move |&token| self.contains(token))
     }
 }
 

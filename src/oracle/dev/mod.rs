@@ -168,3 +168,6 @@ fn number(ctx: &Context, fault: Fault) -> Verdict {
         (exported, _) => exported,
     }
 }
+
+#[cfg(test)]
+mod tests;

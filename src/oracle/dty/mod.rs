@@ -371,3 +371,6 @@ fn opaque(ctx: &Context) -> Verdict {
         },
     )
 }
+
+#[cfg(test)]
+mod tests;

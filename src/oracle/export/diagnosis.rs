@@ -237,7 +237,7 @@ fn values(case: &Case, tensor: &DlTensor, diagnosis: &Diagnosis) -> Layer {
     match (&tensor.elements, tensor.memory) {
         _ if is_hidden => Layer::Hidden,
         // A copy has bounds of its own, and COPY-VALUES its values.
-        (Elements::OutOfBounds { .. } | Elements::Differ { .. }, Memory::Distinct) => Layer::Hidden,
+        (_, Memory::Distinct) => Layer::Hidden,
         (Elements::OutOfBounds { .. }, _) => Layer::Broken(Fault::Extent),
         (Elements::Differ { .. }, _) => Layer::Broken(Fault::Values),
         (Elements::Same | Elements::SameValues, _) => Layer::Sound,

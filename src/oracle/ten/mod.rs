@@ -224,3 +224,6 @@ fn tensor_fault<'a>(
         )
     })
 }
+
+#[cfg(test)]
+mod tests;

@@ -1,3 +1,0 @@
-//! TODO
-use super::Rule;
-pub(super) const RULES: &[Rule] = &[];

@@ -1,0 +1,299 @@
+//! The ruling on a call that raised an `Exception`.
+//!
+//! The table first; what it does not grant is weighed against the standing of the array and the probes,
+//! and the rule to blame is the one whose argument explains the refusal.
+
+use super::class::{CopyArg, DlDevice, MaxVersion, Own, Stream};
+use super::factor::{self, Effective, Mark, expected};
+use super::standing::{Answer, Standing, is_plain};
+use super::token::Token;
+use super::{Blame, Content, Matter, Word, blamed};
+use crate::case::{Arg, Keyword, Probe, Scalar, Value};
+use crate::oracle::{ArrayApi, ErrorClass, Grade, Knob};
+
+const VIOLATION: Mark = Some(Grade::Violation);
+const WARNING: Mark = Some(Grade::Warning);
+const INFO: Mark = Some(Grade::Info);
+
+/// A rule with the most that its row allows, or that no verdict is possible.
+enum Cause {
+    Is(Blame, Mark),
+    /// A probe is missing.
+    Unclear,
+    /// The refusal is lawful after all.
+    Excused,
+}
+
+pub(super) fn word(matter: &Matter, class: ErrorClass) -> Word {
+    // MemoryError is information everywhere (EXC-OOM).
+    let Some(token) = Token::of_error(class) else {
+        return Word::Lawful;
+    };
+    if let Some(word) = aat(matter, token) {
+        return word;
+    }
+    let cell = expected(matter.classes);
+    let Ok(grade) = settled(matter, cell.grade(token), token) else {
+        return Word::NotJudged;
+    };
+    let Some(grade) = grade else {
+        return Word::Lawful;
+    };
+    if has_bool_in_pair(matter) {
+        return Word::NotJudged;
+    }
+    if let Some(word) = argument(matter, grade) {
+        return word;
+    }
+    let is_refusal = token == Token::Buffer;
+    if matter.is_readonly() && matter.is_legacy_due() {
+        // RO-LEGACY: the legacy struct cannot say that the array is read-only.
+        return if is_refusal { Word::Lawful } else { not_exportable(matter) };
+    }
+    match Standing::of(matter.case, matter.seen) {
+        Standing::Exportable => {}
+        Standing::NotExportable if is_refusal => return Word::Lawful,
+        Standing::NotExportable => return not_exportable(matter),
+        Standing::Unknown => return Word::NotJudged,
+    }
+    let is_basic = matter.case.tensor.dtype.is_standard();
+    if !is_basic
+        && is_refusal
+        && !matches!(matter.classes.max_version, MaxVersion::OneMore | MaxVersion::Two)
+    {
+        // A code or a padding flag that this max_version need not know (16.7).
+        return Word::Lawful;
+    }
+    match cause(matter, token) {
+        Cause::Is(blame, limit) => {
+            // Exporters support a dtype outside the standard for some calls only (16.7).
+            let limit = if is_basic { limit } else { limit.min(WARNING) };
+            blamed(blame, limit)
+        }
+        Cause::Unclear => Word::NotJudged,
+        Cause::Excused => Word::Lawful,
+    }
+}
+
+/// Settles the conditional tokens by their probes; `Err` when the probe is missing.
+fn settled(matter: &Matter, plain: Mark, token: Token) -> Result<Mark, ()> {
+    if token != Token::Buffer {
+        return Ok(plain);
+    }
+    let cell = expected(matter.classes);
+    if cell.grade(Token::BufferIfLegacy).is_none() {
+        return match matter.answer(Probe::Plain) {
+            _ if is_plain(matter.case) => Ok(None),
+            Answer::Raised(ErrorClass::Buffer) => Ok(None),
+            Answer::Missing => Err(()),
+            _ => Ok(plain),
+        };
+    }
+    if cell.grade(Token::BufferIfMinor) == WARNING {
+        return match matter.answer(Probe::Version199) {
+            Answer::Capsule(_) => Ok(plain.min(WARNING)),
+            Answer::Missing => Err(()),
+            _ => Ok(plain),
+        };
+    }
+    Ok(plain)
+}
+
+/// Profile aat: the suite tolerates BufferError for copy=False across devices only (16.7).
+fn aat(matter: &Matter, token: Token) -> Option<Word> {
+    let grade = matter.profile.grade(Knob::Aat)?;
+    let classes = matter.classes;
+    let is_judged = token == Token::Buffer
+        && classes.stream == Stream::None
+        && matter.case.tensor.dtype.is_standard()
+        && !matter.is_readonly()
+        && Standing::of(matter.case, matter.seen) == Standing::Exportable;
+    if !is_judged {
+        return None;
+    }
+    let version = matter.case.call.max_version.value().and_then(Value::as_pair);
+    let blame = match (classes.dl_device, classes.copy, version) {
+        (DlDevice::CpuOther, copy, _) if classes.own != Own::Host && copy != CopyArg::False => {
+            Blame::DevCpuOffer
+        }
+        (device, CopyArg::True, _) if device.is_own() => Blame::CopyTrueRefused,
+        (device, CopyArg::Absent | CopyArg::None, Some(version)) if device.is_own() => {
+            match version {
+                (0, 0) => Blame::Ver0x,
+                (1, 0) => Blame::VerSameMajor,
+                (2, 0) => Blame::VerHigherMajor,
+                _ => return None,
+            }
+        }
+        _ => return None,
+    };
+    Some(Word::Blamed(blame, grade))
+}
+
+/// A pair with `True` in it is no value to judge a refusal by (20.4).
+fn has_bool_in_pair(matter: &Matter) -> bool {
+    [&matter.case.call.max_version, &matter.case.call.dl_device].into_iter().any(|arg| {
+        matches!(arg, Arg::Given(Value::Seq(_, items))
+            if items.iter().any(|item| matches!(item, Scalar::Bool(_))))
+    })
+}
+
+fn not_exportable(matter: &Matter) -> Word {
+    // BufferError is recommended since 2022.12 (EXC-NOTEXPORTABLE).
+    let exporter = &matter.seen.exporter;
+    let is_older = exporter.claims.map_or(!exporter.is_2023(), |claim| claim < ArrayApi::V2022);
+    let knob = matter.profile.grade(Knob::BufferErrorMust);
+    blamed(Blame::ExcNotexportable, if is_older { knob.min(INFO) } else { knob })
+}
+
+/// A refusal that an argument explains which is wrong in itself, whatever the array.
+fn argument(matter: &Matter, grade: Grade) -> Option<Word> {
+    let classes = matter.classes;
+    if classes.stream != Stream::None {
+        // With a stream every exception but the rarest is granted.
+        let is_cpu = factor::effective(classes) == Effective::Cpu;
+        return Some(match grade {
+            Grade::Info if is_cpu && classes.dl_device.is_own() => {
+                Word::Blamed(Blame::StrCpuErrtype, Grade::Info)
+            }
+            Grade::Info => Word::Lawful,
+            _ => Word::Blamed(Blame::ExcUnexpected, Grade::Warning),
+        });
+    }
+    let is_malformed =
+        classes.dl_device == DlDevice::Malformed || classes.max_version == MaxVersion::Malformed;
+    is_malformed.then_some(Word::Blamed(Blame::ExcUnexpected, Grade::Warning))
+}
+
+/// The rule to blame for a refusal of an exportable array whose arguments all have the right form.
+fn cause(matter: &Matter, token: Token) -> Cause {
+    let classes = matter.classes;
+    let is_refusal = token == Token::Buffer;
+    // Demoted: VER-OLD-BE is a recommendation, the table has a violation for these.
+    if classes.max_version == MaxVersion::Zero
+        && !is_refusal
+        && !matter.answer(Probe::Unversioned).is_refused()
+    {
+        return Cause::Is(Blame::VerOldBe, WARNING);
+    }
+    // The same call with another version succeeds, so no other argument is the cause.
+    if classes.max_version.is_versioned() && matter.answer(Probe::Version199).is_capsule() {
+        match classes.max_version {
+            MaxVersion::Two => return Cause::Is(Blame::VerHigherMajor, VIOLATION),
+            _ if is_refusal => return Cause::Is(Blame::VerSameMajor, WARNING),
+            _ => {}
+        }
+    }
+    match classes.dl_device {
+        DlDevice::UnsupportedOther => Cause::Is(Blame::ExcDevice, foreign_device(matter, token)),
+        DlDevice::UnknownType => {
+            // Demoted: a number outside the array API's list is arguably a wrong argument, and for those
+            // EXC-UNEXPECTED warns at most; the table has a violation for AssertionError.
+            let grade = expected(classes).grade(token);
+            Cause::Is(Blame::ExcDevice, grade.min(WARNING))
+        }
+        // Demoted: DEV-CPU-ID-OTHER is AMBIGUOUS.
+        DlDevice::CpuOther if classes.own == Own::Host => Cause::Is(Blame::DevCpuIdOther, WARNING),
+        DlDevice::CpuOther => match classes.copy {
+            CopyArg::False => Cause::Is(Blame::ExcNocopyCrossdev, no_copy(matter, token)),
+            _ if is_refusal => Cause::Is(Blame::DevCpuOffer, WARNING),
+            _ => Cause::Is(Blame::ExcUnexpected, VIOLATION),
+        },
+        DlDevice::Absent | DlDevice::None | DlDevice::Same | DlDevice::Malformed => {
+            copy_cause(matter, token).unwrap_or_else(|| own_cause(matter, is_refusal))
+        }
+    }
+}
+
+/// ValueError for a copy=False that needs a copy: the first text of 2023.12 had it in one of two places.
+fn no_copy(matter: &Matter, token: Token) -> Mark {
+    if token != Token::Value {
+        return VIOLATION;
+    }
+    let knob = matter.profile.grade(Knob::ValueErrorNoCopy);
+    match matter.seen.exporter.claims {
+        Some(ArrayApi::V2023) => knob.min(WARNING),
+        _ => knob,
+    }
+}
+
+fn foreign_device(matter: &Matter, token: Token) -> Mark {
+    if matter.classes.copy == CopyArg::False { no_copy(matter, token) } else { VIOLATION }
+}
+
+/// On the own device: `copy` as the cause; `None` when it is not.
+fn copy_cause(matter: &Matter, token: Token) -> Option<Cause> {
+    let is_refusal = token == Token::Buffer;
+    let without = matter.answer(Probe::CopyNone);
+    match matter.classes.copy {
+        CopyArg::True => match without {
+            Answer::Raised(_) => None,
+            _ if is_refusal => {
+                let knob = matter.profile.grade(Knob::CopyTrueRequired);
+                Some(Cause::Is(Blame::CopyTrueRefused, knob))
+            }
+            _ => Some(Cause::Is(Blame::CopyTrueRefused, VIOLATION)),
+        },
+        CopyArg::False => {
+            let is_helped = without == Answer::Capsule(Content::Copy)
+                || without.is_refused()
+                    && matter.answer(Probe::CopyTrue) == Answer::Capsule(Content::Copy);
+            match without {
+                Answer::Missing => Some(Cause::Unclear),
+                Answer::Capsule(Content::Alias) => {
+                    // AA since March 2025 tolerates BufferError for this call without max_version.
+                    let is_tolerated = is_refusal && matter.classes.max_version.is_legacy();
+                    let grade = if is_tolerated { WARNING } else { VIOLATION };
+                    Some(Cause::Is(Blame::CopyFalseConsistent, grade))
+                }
+                _ if is_helped && is_refusal => Some(Cause::Excused),
+                _ if is_helped => Some(Cause::Is(Blame::ExcCopyImpossible, no_copy(matter, token))),
+                // Alias and copy cannot be told apart (size 0): no verdict on a refusal.
+                Answer::Capsule(_) if is_refusal => Some(Cause::Unclear),
+                _ => None,
+            }
+        }
+        CopyArg::Absent | CopyArg::None => None,
+    }
+}
+
+/// On the own device, `copy` aside: the argument without which the same call succeeds.
+fn own_cause(matter: &Matter, is_refusal: bool) -> Cause {
+    let call = &matter.case.call;
+    let classes = matter.classes;
+    let succeeds = |probe| matter.answer(probe).is_capsule();
+    if classes.dl_device == DlDevice::Same {
+        let is_foreign_enum = matches!(&call.dl_device, Arg::Given(Value::Seq(_, items))
+            if items.iter().any(|item| matches!(item, Scalar::IntEnum(_))));
+        let is_written = is_foreign_enum || call.dl_device.value() == Some(&Value::Own);
+        match matter.answer(Probe::OwnDevice) {
+            Answer::Capsule(_) if is_written => {
+                let grade = if is_foreign_enum { WARNING } else { VIOLATION };
+                return Cause::Is(Blame::SigDeviceEnum, grade);
+            }
+            Answer::Missing if is_written => return Cause::Unclear,
+            _ => {}
+        }
+        if succeeds(Probe::NoDevice) {
+            return Cause::Is(Blame::CopySameDeviceNeutral, VIOLATION);
+        }
+    }
+    if call.stream.is_given() && succeeds(Probe::NoStream) {
+        return Cause::Is(Blame::StrNone, VIOLATION);
+    }
+    let serves_legacy = succeeds(Probe::Unversioned) || succeeds(Probe::Plain);
+    if classes.max_version.is_versioned() && is_refusal && serves_legacy {
+        // Demoted: VER-INDEPENDENT warns of success against BufferError, the table has a violation.
+        return Cause::Is(Blame::VerIndependent, WARNING);
+    }
+    if classes.max_version.is_silent() && succeeds(Probe::Plain) {
+        let given = Keyword::ALL.into_iter().filter(|&keyword| call.arg(keyword).is_given());
+        let all_silent = Keyword::ALL.into_iter().all(|keyword| call.arg(keyword).is_silent());
+        match given.count() {
+            4 if all_silent => return Cause::Is(Blame::SigNoneNeutral, VIOLATION),
+            1.. if all_silent => return Cause::Is(Blame::SigAbsentIsNone, WARNING),
+            _ => {}
+        }
+    }
+    Cause::Is(Blame::ExcUnexpected, VIOLATION)
+}
