@@ -2,7 +2,7 @@
 
 use super::{examine, method_fact};
 use crate::abi::{DLDevice, DLDeviceType};
-use crate::case::Keyword;
+use crate::case::{Extra, Keyword};
 use crate::oracle::export::{Asked, Export, Target, Word, evidence, place};
 use crate::oracle::{
     Context, DlTensor, ErrorClass, Fact, Grade, Knob, Of, Outcome, Setting, Verdict, What,
@@ -167,7 +167,9 @@ pub(super) fn cpu_id_other(ctx: &Context) -> Verdict {
     let mut word = None;
     for (of, outcome) in ctx.outcomes().filter(|&(of, _)| asks(of)) {
         let is_single = ctx.asked(of, Keyword::Stream) == Asked::Nothing
-            && !matches!(ctx.asked(of, Keyword::MaxVersion), Asked::Odd);
+            && !matches!(ctx.asked(of, Keyword::MaxVersion), Asked::Odd)
+            && !matches!(ctx.asked(of, Keyword::Copy), Asked::Odd)
+            && ctx.call_of(of).extra == Extra::Nothing;
         let grade = match outcome {
             Outcome::Raised(raised) => match raised.class {
                 ErrorClass::Buffer => Grade::Info,
