@@ -66,6 +66,8 @@ impl Backend for Strict {
 
     fn source(&self, tensor: &Tensor) -> String {
         let array = self.numpy.source(tensor);
-        format!("{array}import array_api_strict\nx = array_api_strict.asarray(x, copy=False)\n")
+        format!(
+            "{array}source = x\nimport array_api_strict\nx = array_api_strict.asarray(source, copy=False)\n"
+        )
     }
 }

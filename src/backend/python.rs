@@ -106,6 +106,6 @@ impl Backend for Python {
             .map(|folder| format!("import sys; sys.path.insert(0, {folder:?})\n"))
             .collect();
         let (module, function) = (&self.module, &self.function_name);
-        format!("{path}{array}import {module}\nx = {module}.{function}(x)\n")
+        format!("{path}{array}source = x\nimport {module}\nx = {module}.{function}(source)\n")
     }
 }

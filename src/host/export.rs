@@ -5,7 +5,7 @@ use super::{Detail, consumer, errors};
 use crate::abi::{NAME_LEGACY, NAME_VERSIONED};
 use crate::case::{Call, Dtype};
 use crate::oracle::{
-    Capsule, CapsuleName, Container, DeviceAnswer, Kind, Number, Outcome, Raised, Source,
+    Capsule, CapsuleName, Container, DeviceAnswer, DeviceElement, Kind, Number, Outcome, Raised, Source,
 };
 use crate::abi::DLDevice;
 use pyo3::ffi;
@@ -166,8 +166,13 @@ impl Exporting {
                 (answer.len().ok()? == 2).then_some(())?;
                 (container, answer.get_item(0).ok()?, answer.get_item(1).ok()?)
             };
-            let (device_type, type_element) = self.number(py, &first)?;
-            let (device_id, id_element) = self.number(py, &second)?;
+            let text = || answer.repr().map_or_else(|_| NO_REPR.into(), |text| text.to_string());
+            let Some((device_type, type_element)) = self.number(py, &first) else {
+                return Some(DeviceAnswer::NoNumber(DeviceElement::Type, text()));
+            };
+            let Some((device_id, id_element)) = self.number(py, &second) else {
+                return Some(DeviceAnswer::NoNumber(DeviceElement::Id, text()));
+            };
             let device = DLDevice::new(device_type, device_id);
             Some(DeviceAnswer::Pair { device, container, type_element, id_element })
         };
@@ -176,7 +181,7 @@ impl Exporting {
         errors::take(py, Detail::Brief);
         pair.unwrap_or_else(|| {
             let text = answer.repr().map(|text| text.to_string());
-            DeviceAnswer::Malformed(text.unwrap_or_else(|_| "<no repr>".into()))
+            DeviceAnswer::Malformed(text.unwrap_or_else(|_| NO_REPR.into()))
         })
     }
 
@@ -205,6 +210,9 @@ impl Exporting {
         Some((element.extract::<i32>().ok()?, number))
     }
 }
+
+/// Stands for an object that does not say what it is.
+const NO_REPR: &str = "<no repr>";
 
 /// A NULL result without an exception: what the interpreter itself turns into a SystemError.
 const NO_EXCEPTION: Raised = Raised {

@@ -7,6 +7,7 @@ use crate::abi::{DLDevice, KNOWN_VERSION};
 use crate::backend::{self, Backend, Built, Inexpressible};
 use crate::case::{Arg, Call, Case, Keyword, Probe, Probes};
 use crate::oracle::{
+    decision,
     Elements, ErrorClass, Exportable, Exporter, Growth, Ledger, Memory, Observation, Outcome, Raised, Source,
 };
 use pyo3::ffi;
@@ -124,7 +125,7 @@ impl Session {
             Ok::<_, Inexpressible>(())
         };
         make(None, &mut made)?;
-        let probes = needed(&made[0].1.outcome, &case.call, built.source.exportable, case.probes);
+        let probes = needed(case, device, &made[0].1.outcome, built.source.exportable);
         for probe in probes.iter() {
             make(Some(probe), &mut made)?;
         }
@@ -309,24 +310,13 @@ const NOTHING: Outcome = Outcome::Raised(Raised {
     message: None,
 });
 
-/// The probes of the case, and those without which a refusal cannot be judged: whether the array can be
-/// exported at all (P-EXPORTABLE), `BE?legacy` and `BE?minor` (rules.md 16.1), and whether a higher major
-/// or a forbidden copy is the reason.
-fn needed(outcome: &Outcome, call: &Call, exportable: Exportable, mut probes: Probes) -> Probes {
-    if matches!(outcome, Outcome::Capsule(_)) {
-        return probes;
-    }
-    if exportable == Exportable::Unknown {
-        probes.insert(Probe::Plain);
-        probes.insert(Probe::CpuDevice);
-    }
-    if call.max_version.is_silent() {
-        probes.insert(Probe::Plain);
-    } else {
-        probes.insert(Probe::Version199);
-    }
-    if call.copy.is_given() {
-        probes.insert(Probe::CopyNone);
+/// The probes of the case, and those without which the outcome cannot be judged. What the library lawfully
+/// refuses is not asked again: a probe might be what kills (a zero item size, say), unseen in the case.
+fn needed(case: &Case, own: DLDevice, outcome: &Outcome, exportable: Exportable) -> Probes {
+    let mut probes = case.probes;
+    if !matches!(exportable, Exportable::No(_)) {
+        let settling = decision::probes_to_settle(case, own, outcome);
+        settling.iter().for_each(|probe| probes.insert(probe));
     }
     probes
 }
