@@ -62,7 +62,8 @@ pub fn is_same(one: &Cause, other: &Cause) -> bool {
     }
 }
 
-/// The simplest case that still shows the fault and that is found in the time.
+/// The simplest case that still shows the fault and that is found in the time. It goes on after a first
+/// Ctrl-C: crashes that are not reduced all look different, and would be kept as so many findings.
 pub fn shrink(
     arena: &mut Arena,
     case: &Case,
@@ -73,7 +74,7 @@ pub fn shrink(
     let mut best = case.clone();
     'simpler: loop {
         for candidate in case::shrink(&best) {
-            if Instant::now() >= deadline || process::is_interrupted() {
+            if Instant::now() >= deadline || process::is_urgent() {
                 return Ok(best);
             }
             if shows(arena, &candidate, fault)? {
@@ -121,6 +122,7 @@ impl Target {
             // What is known to kill must run here.
             .env("DLPACK_FUZZ_IGNORE_KNOWN", "1")
             .env(outbox::VARIABLE, scratch.path())
+            .env("TMPDIR", scratch.path())
             .stdin(Stdio::null())
             .stdout(Stdio::null())
             .stderr(Stdio::piped());

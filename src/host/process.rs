@@ -217,6 +217,11 @@ pub fn is_interrupted() -> bool {
     INTERRUPTS.load(Ordering::Relaxed) > 0
 }
 
+/// Somebody has said so twice: also what tidies up is to be cut short.
+pub fn is_urgent() -> bool {
+    INTERRUPTS.load(Ordering::Relaxed) > 1
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

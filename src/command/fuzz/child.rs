@@ -103,6 +103,8 @@ impl Child {
         command
             .envs(orders.target.variables.iter().map(|(name, value)| (name, value)))
             .env(outbox::VARIABLE, &self.folder)
+            // What a killed process leaves behind goes with the session.
+            .env("TMPDIR", &self.folder)
             .stdin(Stdio::null())
             .stdout(Stdio::null())
             .stderr(Stdio::piped());

@@ -3,6 +3,7 @@
 use crate::command::arena::Target;
 use crate::command::options::{Sanitizer, Subject};
 use crate::command::{At, Failure};
+use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
@@ -55,7 +56,20 @@ pub fn build(
     if !binary.is_file() {
         return Err(Failure::new(format!("cargo-fuzz made no {}", binary.display())));
     }
-    Ok(Target { binary, variables: subject.variables()? })
+    let mut variables = subject.variables()?;
+    variables.push(("ASAN_OPTIONS", sanitizer_options()));
+    Ok(Target { binary, variables })
+}
+
+/// A block that is too large must be a MemoryError, not the end: cases ask for petabytes. The user's own
+/// options come last and win.
+fn sanitizer_options() -> OsString {
+    let mut options = OsString::from("allocator_may_return_null=1:detect_odr_violation=0");
+    if let Some(own) = std::env::var_os("ASAN_OPTIONS") {
+        options.push(":");
+        options.push(own);
+    }
+    options
 }
 
 /// Names of the fuzz targets.

@@ -110,7 +110,9 @@ impl Fuzz {
             children.iter_mut().for_each(Child::end);
             // What is still to be shrunk and written is not searching.
             let elapsed = started.elapsed();
-            line.show("recording what was found");
+            if process::is_interrupted() {
+                line.say("recording what was found; Ctrl-C again leaves it unreduced");
+            }
             let recorded = recording.join().unwrap_or_else(|_| {
                 Err(Failure::new("the recorder panicked; a defect of dlpack-fuzz itself"))
             });

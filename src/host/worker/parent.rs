@@ -278,6 +278,8 @@ impl Worker {
             .args(&self.launch.arguments)
             .arg("--journal")
             .arg(self.scratch.path().join("journal"))
+            // What a killed child leaves behind goes with the worker.
+            .env("TMPDIR", self.scratch.path())
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .stderr(Stdio::piped());
