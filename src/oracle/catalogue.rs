@@ -91,7 +91,9 @@ impl Entry {
         match self.obligation() {
             Obligation::Must | Obligation::Derived => true,
             Obligation::Should => self.level.contains("MUST"),
-            Obligation::Ambiguous | Obligation::May => false,
+            // What is contested may be one way of breaking the rule only (COPY-TRUE-REFUSED).
+            Obligation::Ambiguous => self.check.contains("other exception violation"),
+            Obligation::May => false,
         }
     }
 
