@@ -54,6 +54,11 @@ class Fault:
 FAULTS = {}
 
 
+def is_alias(array):
+    """Whether what is exported is the source's memory: a copy is an array of its own."""
+    return not array.flags.owndata
+
+
 def breaks(rule, grade=V, *, also=(), probes=()):
     def register(factory):
         FAULTS[factory.__name__] = Fault(rule, grade, factory, also, probes)
@@ -218,7 +223,7 @@ class second_call_differs(Exporter):
 
     def take(self, versioned, copy):
         array, flags = super().take(versioned, copy)
-        if not copy and array.size and self.seen == (versioned, copy):
+        if copy is None and array.size and self.seen == (versioned, copy):
             self.seen = None
             return self.duplicate(array), flags | IS_COPIED
         self.seen = (versioned, copy)
@@ -227,15 +232,13 @@ class second_call_differs(Exporter):
 
 @breaks("CAP-SOURCE-UNCHANGED", probes=["none"])
 class export_writes_source(Exporter):
-    """The export changes the first byte of the source."""
+    """An alias is handed out and the first byte of the source changed."""
 
-    def take(self, versioned, copy):
-        array, flags = super().take(versioned, copy)
-        source = np.ndarray.view(self.source, np.ndarray)
-        if source.size and not is_readonly(source):
-            first = ctypes.c_uint8.from_address(source.__array_interface__["data"][0])
-            first.value += 1
-        return array, flags
+    def export(self, array, *arguments):
+        capsule = super().export(array, *arguments)
+        if is_alias(array) and array.size and not is_readonly(array):
+            ctypes.c_uint8.from_address(array.__array_interface__["data"][0]).value += 1
+        return capsule
 
 
 @breaks("CAP-SOURCE-UNCHANGED", probes=["none"])
@@ -330,10 +333,6 @@ class shape_misaligned(Exporter):
 
 
 # ------------------------------------------------------------------------------------------------- TEN: tensor
-
-
-def is_alias(array):
-    return not array.flags.owndata
 
 
 class PatchedTensor(Exporter):
@@ -670,9 +669,12 @@ class device_id_bool(OtherDevice):
     OWN = (kDLCPU, False)
 
 
-@breaks("DEV-TYPE-ELEM")
+@breaks("DEV-TUPLE")
 class device_type_name(OtherDevice):
-    """The device's type is a word."""
+    """The device's type is a word.
+
+    DEV-TYPE-ELEM is contested and accuses nobody.
+    """
 
     OWN = ("cpu", 0)
 
@@ -714,9 +716,12 @@ class device_id_negative(OwnDevice):
     OWN_DEVICE = (3, -1)
 
 
-@breaks("DEV-CONSISTENT")
+@breaks("DEV-CONSISTENT", also=["COPY-SAME-DEVICE-NEUTRAL"])
 class device_of_capsule_differs(Exporter):
-    """The tensor names a device that the device method does not, unless one was asked for."""
+    """The tensor names a device that the device method does not, unless one was asked for.
+
+    So the device that the method names is not neutral; if it were, DEV-HONOUR would be broken.
+    """
 
     def choose_device(self, dl_device, versioned):
         device = super().choose_device(dl_device, versioned)
@@ -862,7 +867,7 @@ class copy_none_copies(Exporter):
         return (array, flags) if copy is not None else (self.duplicate(array), flags | IS_COPIED)
 
 
-@breaks("COPY-FALSE-BE")
+@breaks("EXC-COPY-IMPOSSIBLE")
 class copy_false_valueerror(Exporter):
     """copy=False raises ValueError for a layout that copy=True can export."""
 
@@ -951,9 +956,12 @@ class stream_missing(Exporter):
         return self.answer(None, max_version, dl_device, copy)
 
 
-@breaks("STR-NONE")
+@breaks("STR-NONE", also=["SIG-NONE-NEUTRAL"])
 class stream_none_refused(Exporter):
-    """stream=None is refused: leave it out."""
+    """stream=None is refused: leave it out.
+
+    So is the call with all four as None.
+    """
 
     ABSENT = object()
 
@@ -977,7 +985,7 @@ def sort_keywords(given):
     return [given.get(keyword) for keyword in ("stream", "max_version", "dl_device", "copy")]
 
 
-@breaks("SIG-ORDER-FREE")
+@breaks("SIG-ORDER-FREE", probes=["reordered"])
 class keyword_order_matters(Exporter):
     """dl_device is refused in front of max_version."""
 
@@ -994,11 +1002,11 @@ class keyword_order_matters(Exporter):
 class keyword_names_by_address(Exporter):
     """Keyword names made at run time are not known."""
 
-    NAMES = ("stream", "max_version", "dl_device", "copy")
+    KEYWORDS = ("stream", "max_version", "dl_device", "copy")
 
     def __dlpack__(self, **given):
         for name in given:
-            if not any(name is known for known in self.NAMES):
+            if not any(name is known for known in self.KEYWORDS):
                 raise TypeError(f"unexpected keyword argument {name!r}")
         return self.answer(*sort_keywords(given))
 
@@ -1187,7 +1195,7 @@ class failure_sticks(Exporter):
 
     def answer(self, *arguments):
         if self.failed:
-            raise BufferError("the last call failed")
+            raise RuntimeError("the last call failed")
         try:
             return super().answer(*arguments)
         except Exception:
