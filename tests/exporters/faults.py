@@ -243,11 +243,14 @@ class export_writes_source(Exporter):
 
 @breaks("CAP-SOURCE-UNCHANGED", probes=["none"])
 class export_transposes_source(Exporter):
-    """The export turns the source's axes around, in place."""
+    """The first call, if it is an export, turns the source's axes around, in place."""
 
-    def export(self, *arguments):
-        capsule = super().export(*arguments)
-        if type(self.source) is np.ndarray and self.source.ndim > 1 and self.source.flags.c_contiguous:
+    called = False
+
+    def answer(self, *arguments):
+        first, self.called = not self.called, True
+        capsule = super().answer(*arguments)
+        if first and type(self.source) is np.ndarray and self.source.ndim > 1 and self.source.flags.c_contiguous:
             self.source.shape = self.source.shape[::-1]
         return capsule
 
@@ -855,7 +858,10 @@ class copy_false_copies(Exporter):
 
     def take(self, versioned, copy):
         array, flags = super().take(versioned, copy)
-        return (array, flags) if copy is not False else (self.duplicate(array), flags | IS_COPIED)
+        if copy is not False:
+            return array, flags
+        self.strides(array)  # what cannot be shared is refused
+        return self.duplicate(array), flags | IS_COPIED
 
 
 @breaks("COPY-NONE-ALIAS")
@@ -998,9 +1004,12 @@ class keyword_order_matters(Exporter):
         return self.answer(*sort_keywords(given))
 
 
-@breaks("SIG-ORDER-FREE")
+@breaks("SIG-ORDER-FREE", also=["EXC-UNEXPECTED"], probes=["reordered"])
 class keyword_names_by_address(Exporter):
-    """Keyword names made at run time are not known."""
+    """Keyword names made at run time are not known.
+
+    A case whose own names are made at run time has nothing to compare with but what the standard allows.
+    """
 
     KEYWORDS = ("stream", "max_version", "dl_device", "copy")
 
@@ -1062,7 +1071,7 @@ class versioned_for_0x(Exporter):
         return super().is_versioned(max_version) or (max_version is not None and max_version[0] == 0)
 
 
-@breaks("VER-0X")
+@breaks("VER-OLD-BE", W)
 class version_0x_attributeerror(Exporter):
     """max_version (0, x) ends in AttributeError."""
 
@@ -1095,12 +1104,12 @@ class version_11_refused(Exporter):
 
 
 @breaks("VER-INDEPENDENT", W)
-class complex_versioned_only(Exporter):
-    """Complex types are refused on the legacy path."""
+class complex_legacy_only(Exporter):
+    """Complex types are refused in the versioned struct."""
 
     def managed(self, tensor, versioned, flags, max_version):
-        if tensor.dtype.code == kDLComplex and not versioned:
-            raise BufferError("complex needs the versioned struct")
+        if tensor.dtype.code == kDLComplex and versioned:
+            raise BufferError("complex needs the legacy struct")
         return super().managed(tensor, versioned, flags, max_version)
 
 
@@ -1187,20 +1196,18 @@ class type_typeerror(Exporter):
             raise TypeError(str(error)) from None
 
 
-@breaks("EXC-STATE", probes=["plain"])
-class failure_sticks(Exporter):
-    """After a call that was refused every other call is refused."""
+@breaks("EXC-STATE", also=["CAP-SOURCE-UNCHANGED"])
+class refusal_writes_source(Exporter):
+    """A date array that is refused has another first byte afterwards.
 
-    failed = False
+    Both rules ask whether the array is as it was.
+    """
 
-    def answer(self, *arguments):
-        if self.failed:
-            raise RuntimeError("the last call failed")
-        try:
-            return super().answer(*arguments)
-        except Exception:
-            self.failed = True
-            raise
+    def describe(self, dtype):
+        source = np.ndarray.view(self.source, np.ndarray)
+        if dtype.kind in "mM" and source.size and source.flags.writeable:
+            ctypes.c_uint8.from_address(source.ctypes.data).value += 1
+        return super().describe(dtype)
 
 
 if __name__ == "__main__":
