@@ -178,10 +178,10 @@ impl Dtype {
 
     /// Bytes of one item in memory; may be 0 (`void` of size 0).
     pub fn item_size(self) -> usize {
-        match self.name() {
-            "str" => 4 * usize::from(self.size),
-            "bytes" | "void" => usize::from(self.size),
-            _ => usize::from(self.info().item_size),
+        match self.info().item_size {
+            0 if self.name() == "str" => 4 * usize::from(self.size),
+            0 => usize::from(self.size),
+            fixed => usize::from(fixed),
         }
     }
 

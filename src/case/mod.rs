@@ -24,9 +24,9 @@ mod tensor;
 mod text;
 mod vocabulary;
 
+pub use bytes::{FORMAT_VERSION, MAX_ENCODED};
 pub use call::{Arg, Call, Extra, Keys, Keyword, Scalar, SeqKind, Value};
 pub use dtype::{ByteOrder, Dtype, DtypeClass, DtypeInfo};
-pub use bytes::{FORMAT_VERSION, MAX_ENCODED};
 pub use generate::generate;
 pub use mutate::mutate;
 pub use normal::{

@@ -4,7 +4,10 @@
 //! Decoded, generated, mutated and shrunk cases are normal, and a text that is not is refused. Normalising
 //! twice changes nothing more.
 
-use super::{Call, Case, Dtype, Keyword, Layout, Object, Scalar, Shape, Strides, Tensor, Value};
+use super::{
+    Arg, Call, Case, Dtype, Keyword, Layout, Object, Scalar, Shape, Strides, Tensor, Value,
+};
+use std::sync::LazyLock;
 
 /// Axes of an array: the most that any library under test has (NumPy 2; 32 in NumPy 1).
 pub const MAX_NDIM: usize = 64;
@@ -81,33 +84,43 @@ impl Call {
     /// has one form; words and sequences are within their limits.
     pub(super) fn normalize(&mut self) {
         for keyword in Keyword::ALL {
-            if let super::Arg::Given(value) = self.arg_mut(keyword) {
+            if let Arg::Given(value) = self.arg_mut(keyword) {
                 value.normalize();
             }
         }
-        if self.order != 0 {
-            self.order = self.smallest_order();
-        }
+        self.normalize_order();
     }
 
-    /// The first of the 24 orders that puts the given keywords in the same sequence.
-    fn smallest_order(&self) -> u8 {
+    /// The smallest order number that passes the given keywords in the same sequence.
+    pub(super) fn normalize_order(&mut self) {
+        if self.order != 0 {
+            let given = Keyword::ALL
+                .into_iter()
+                .filter(|&keyword| self.arg(keyword).is_given())
+                .fold(0, |given, keyword| given | 1 << keyword as usize);
+            self.order = SMALLEST_ORDERS[given][usize::from(self.order % 24)];
+        }
+    }
+}
+
+/// By the set of the given keywords (a bit each) and the order: the first of the 24 orders that puts them
+/// in the same sequence. A table, because every decoded case asks.
+static SMALLEST_ORDERS: LazyLock<[[u8; 24]; 16]> = LazyLock::new(|| {
+    std::array::from_fn(|given| {
         let sequence = |order| {
-            let keywords = Self {
+            let keywords = Call {
                 order,
-                ..Self::default()
+                ..Call::default()
             }
             .keywords();
             keywords
                 .into_iter()
-                .filter(|&keyword| self.arg(keyword).is_given())
+                .filter(move |&keyword| given & 1 << keyword as usize != 0)
         };
-        let own = self.order % 24;
-        (0..own)
-            .find(|&order| sequence(order).eq(sequence(own)))
-            .unwrap_or(own)
-    }
-}
+        let smallest = |own| (0..own).find(|&order| sequence(order).eq(sequence(own)));
+        std::array::from_fn(|order| smallest(order as u8).unwrap_or(order as u8))
+    })
+});
 
 impl Value {
     fn normalize(&mut self) {
@@ -184,7 +197,7 @@ fn reduce(shape: &mut Shape, item: u64, limit: u64) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::case::{Arg, SeqKind};
+    use crate::case::SeqKind;
     use smallvec::smallvec;
 
     fn strided(dtype: Dtype, shape: &[i64], strides: &[i64], lead: u8) -> Tensor {

@@ -2,6 +2,8 @@
 //! report or a corpus file names it. Comes out: the case, or a [`ParseError`] that tells the column and
 //! what was expected there. Spaces between words do not matter, nor the order of the array's properties.
 
+mod words;
+
 use super::text::HUGE;
 use super::{Access, Arg, Call, Case, Contents, Dtype, Extra, Keys, Keyword, Layout};
 use super::{Object, Probe, Probes, Scalar, SeqKind, Shape, Strides, Tensor, Value};
@@ -9,6 +11,7 @@ use crate::abi::{DLDevice, DLDeviceType};
 use smallvec::SmallVec;
 use std::fmt;
 use std::str::FromStr;
+use words::{Parsed, Parser};
 
 /// Why a text is no case.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -31,7 +34,7 @@ impl FromStr for Case {
     type Err = ParseError;
 
     fn from_str(text: &str) -> Result<Self, ParseError> {
-        let mut parser = Parser { text, at: 0 };
+        let mut parser = Parser::new(text);
         let tensor = parser.tensor()?;
         parser.token(".__dlpack__")?;
         let call = parser.call()?;
@@ -60,15 +63,7 @@ impl FromStr for Case {
     }
 }
 
-struct Parser<'a> {
-    text: &'a str,
-    /// Byte offset of what is not yet read.
-    at: usize,
-}
-
-type Parsed<T> = Result<T, ParseError>;
-
-impl<'a> Parser<'a> {
+impl Parser<'_> {
     fn tensor(&mut self) -> Parsed<Tensor> {
         const NAMES: [&str; 9] = [
             "shape", "dtype", "order", "strides", "lead", "writable", "contents", "object",
@@ -83,12 +78,10 @@ impl<'a> Parser<'a> {
             let start = self.start();
             let name = self.word();
             let Some(place) = NAMES.iter().position(|&known| known == name) else {
-                self.at = start;
-                return self.fail(&format!("one of {}", NAMES.join(", ")));
+                return self.fail_at(start, &format!("one of {}", NAMES.join(", ")));
             };
             if std::mem::replace(&mut seen[place], true) {
-                self.at = start;
-                return self.fail(&format!("{name} only once"));
+                return self.fail_at(start, &format!("{name} only once"));
             }
             self.token("=")?;
             match name {
@@ -110,8 +103,7 @@ impl<'a> Parser<'a> {
         if let Some((start, strides)) = strides {
             let strides: Strides = strides;
             if tensor.layout != Layout::C || strides.len() != tensor.shape.len() {
-                self.at = start;
-                return self.fail("as many strides as the shape has axes, and no order");
+                return self.fail_at(start, "as many strides as the shape has axes, and no order");
             }
             tensor.layout = Layout::Strided { strides, lead };
         } else if lead != 0 {
@@ -138,8 +130,7 @@ impl<'a> Parser<'a> {
             Some(plain) if name.is_none() => Ok(plain),
             Some(plain) if plain.has_byte_order() => Ok(plain.swapped()),
             _ => {
-                self.at = start;
-                self.fail(
+                self.fail_at(start,
                     "a dtype, such as 'float32', 'swapped int16' or 'void[0]' (str, bytes and void have a size)",
                 )
             }
@@ -332,14 +323,15 @@ impl<'a> Parser<'a> {
                 return Ok(Scalar::Huge { negative });
             }
         }
+        let negative = self.rest().starts_with('-');
         let whole = self.number::<i64>("an integer of 64 bits, 2**64 or -2**64")?;
-        let negative = self.text[start..].starts_with('-');
-        let half = match () {
-            () if self.text[self.at..].starts_with(".0") => 0,
-            () if self.text[self.at..].starts_with(".5") => 1,
-            () => return Ok(Scalar::Int(whole)),
+        let half = if self.eat_close(".0") {
+            0
+        } else if self.eat_close(".5") {
+            1
+        } else {
+            return Ok(Scalar::Int(whole));
         };
-        self.at += 2;
         let halves = i128::from(whole) * 2 + if negative { -half } else { half };
         match i32::try_from(halves) {
             Ok(halves) => Ok(Scalar::Halves(halves)),
@@ -358,29 +350,11 @@ impl<'a> Parser<'a> {
         Ok(numbers)
     }
 
-    fn number<T: FromStr>(&mut self, expected: &str) -> Parsed<T> {
-        let start = self.start();
-        let rest = self.rest();
-        let digits = rest
-            .trim_start_matches('-')
-            .find(|c: char| !c.is_ascii_digit());
-        let sign = rest.len() - rest.trim_start_matches('-').len();
-        let end = digits.map_or(rest.len(), |digits| sign + digits);
-        self.at += end;
-        rest[..end]
-            .parse()
-            .or_else(|_| self.fail_at(start, expected))
-    }
-
     fn probes(&mut self) -> Parsed<Probes> {
         let mut probes = Probes::NONE;
         loop {
             let start = self.start();
-            let name = self.text[self.at..]
-                .split([',', ' '])
-                .next()
-                .unwrap_or_default();
-            self.at += name.len();
+            let name = self.until([',', ' ']);
             match Probe::ALL.into_iter().find(|probe| probe.name() == name) {
                 Some(probe) => probes.insert(probe),
                 None if name == "all" => probes = Probes::ALL,
@@ -393,80 +367,6 @@ impl<'a> Parser<'a> {
                 return Ok(probes);
             }
         }
-    }
-
-    /// Text in single quotes.
-    fn quoted(&mut self) -> Parsed<&'a str> {
-        let inside = self
-            .rest()
-            .strip_prefix('\'')
-            .and_then(|rest| rest.split_once('\''));
-        let Some((inside, _)) = inside else {
-            return self.fail("text in single quotes");
-        };
-        self.at += inside.len() + 2;
-        Ok(inside)
-    }
-
-    /// A comma, unless the closing bracket follows (which may follow a comma too).
-    fn separator(&mut self, close: &str) -> Parsed<()> {
-        if self.eat(",") || self.rest().starts_with(close) {
-            return Ok(());
-        }
-        self.fail(&format!("`,` or `{close}`"))
-    }
-
-    fn token(&mut self, token: &str) -> Parsed<()> {
-        if self.eat(token) {
-            Ok(())
-        } else {
-            self.fail(&format!("`{token}`"))
-        }
-    }
-
-    fn eat(&mut self, token: &str) -> bool {
-        let found = self.rest().starts_with(token);
-        if found {
-            self.at += token.len();
-        }
-        found
-    }
-
-    fn word(&mut self) -> &'a str {
-        let word = self.word_ahead();
-        self.at += word.len();
-        word
-    }
-
-    fn word_ahead(&mut self) -> &'a str {
-        let rest = self.rest();
-        let is_inside = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '.';
-        &rest[..rest.find(|c| !is_inside(c)).unwrap_or(rest.len())]
-    }
-
-    /// What is not yet read, without leading spaces.
-    fn rest(&mut self) -> &'a str {
-        let start = self.start();
-        &self.text[start..]
-    }
-
-    /// Offset of the next thing that is no space.
-    fn start(&mut self) -> usize {
-        self.at = self.text.len() - self.text[self.at..].trim_start().len();
-        self.at
-    }
-
-    fn fail_at<T>(&mut self, offset: usize, expected: &str) -> Parsed<T> {
-        self.at = offset;
-        self.fail(expected)
-    }
-
-    fn fail<T>(&mut self, expected: &str) -> Parsed<T> {
-        let column = self.text[..self.at].chars().count() + 1;
-        Err(ParseError {
-            column,
-            expected: expected.to_owned(),
-        })
     }
 }
 

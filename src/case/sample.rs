@@ -2,6 +2,7 @@
 //! the generator and the sweep have one per keyword and input class (rules.md 16.2).
 
 use super::{Arg, Scalar, SeqKind, Value};
+use smallvec::SmallVec;
 
 /// A concrete argument.
 #[derive(Clone, Debug)]
@@ -29,9 +30,9 @@ impl Sample {
         Arg::Given(match self {
             Self::Absent => return Arg::Absent,
             Self::Own => Value::Own,
-            Self::One(scalar) => Value::Scalar(scalar.clone()),
+            Self::One(scalar) => Value::Scalar(*scalar),
             Self::Pair(first, second) => Value::pair(*first, *second),
-            Self::Seq(kind, items) => Value::Seq(*kind, items.iter().cloned().collect()),
+            Self::Seq(kind, items) => Value::Seq(*kind, SmallVec::from_slice(items)),
         })
     }
 

@@ -6,104 +6,16 @@
 //! Goes in: a vocabulary. Comes out: the same numbered list every time, so that a worker that died can go
 //! on behind the case that killed it.
 
-use super::class::{Class, classes, table_classes};
+mod layouts;
+mod row;
+
+pub use row::{Row, calibration, rows};
+
+use super::class::{Class, classes};
 use super::sample::Sample;
-use super::tensor::{Walk, contiguous};
 use super::{Access, Call, Case, Dtype, Extra, Keys, Keyword, Layout, Object};
-use super::{Probe, Probes, Shape, Strides, Tensor, Vocabulary};
-
-/// A row of the decision table for an array on the CPU.
-#[derive(Clone, Copy, Debug)]
-pub struct Row {
-    dl_device: &'static Class,
-    copy: &'static Class,
-    max_version: &'static Class,
-    stream: &'static Class,
-}
-
-impl Row {
-    /// How many rows there are: 7 × 4 × 7 × 7.
-    pub const COUNT: usize = 1372;
-
-    /// The row at a place of the table, modulo their number.
-    pub fn at(place: usize) -> Self {
-        let mut place = place % Self::COUNT;
-        let mut next = |keyword| {
-            let classes = table_classes(keyword);
-            let class = &classes[place % classes.len()];
-            place /= classes.len();
-            class
-        };
-        // The last column changes fastest.
-        let stream = next(Keyword::Stream);
-        let max_version = next(Keyword::MaxVersion);
-        let copy = next(Keyword::Copy);
-        Self {
-            dl_device: next(Keyword::DlDevice),
-            copy,
-            max_version,
-            stream,
-        }
-    }
-
-    /// The classes as `decision_table.tsv` names them: dl_device, copy, max_version, stream.
-    pub fn names(&self) -> [&'static str; 4] {
-        [
-            self.dl_device.name,
-            self.copy.name,
-            self.max_version.name,
-            self.stream.name,
-        ]
-    }
-
-    /// A call of this row; `turn` picks among the concrete values of each class.
-    pub fn call(&self, turn: usize) -> Call {
-        // The classes turn at different speeds, so that all combinations of their values come up.
-        let arg =
-            |class: &Class, speed: usize| class.samples[turn / speed % class.samples.len()].arg();
-        Call {
-            stream: arg(self.stream, 1),
-            max_version: arg(self.max_version, 2),
-            dl_device: arg(self.dl_device, 1),
-            copy: arg(self.copy, 1),
-            ..Call::default()
-        }
-    }
-}
-
-/// The rows in the order of `decision_table.tsv`.
-pub fn rows() -> impl ExactSizeIterator<Item = Row> {
-    (0..Row::COUNT).map(Row::at)
-}
-
-/// Every row with every combination of its concrete values, on six float32: what rules.md 16.9 counts.
-pub fn calibration() -> impl Iterator<Item = (Row, Case)> {
-    rows().flat_map(|row| {
-        let product = |keyword: Keyword, class: &'static Class| {
-            class.samples.iter().map(move |sample| (keyword, sample))
-        };
-        product(Keyword::DlDevice, row.dl_device).flat_map(move |device| {
-            product(Keyword::Copy, row.copy).flat_map(move |copy| {
-                product(Keyword::MaxVersion, row.max_version).flat_map(move |version| {
-                    product(Keyword::Stream, row.stream).map(move |stream| {
-                        let mut call = Call::default();
-                        for (keyword, sample) in [device, copy, version, stream] {
-                            *call.arg_mut(keyword) = sample.arg();
-                        }
-                        (
-                            row,
-                            Case {
-                                tensor: Tensor::plain(),
-                                call,
-                                probes: Probes::NONE,
-                            },
-                        )
-                    })
-                })
-            })
-        })
-    })
-}
+use super::{Probe, Probes, Shape, Tensor, Vocabulary};
+use layouts::{LAYOUTS, Named};
 
 /// All cases of the sweep, by number.
 #[derive(Clone, Debug)]
@@ -154,7 +66,7 @@ const ARRAY_CALLS: usize = STREAMLESS / 2 + 14;
 /// Read-only changes less: every seventh row.
 const READ_ONLY_CALLS: usize = STREAMLESS / 7 + 7;
 const OBJECT_CALLS: usize = 14;
-/// Layouts (by number in [`LAYOUTS`]) that objects, near misses and forms are tried on.
+/// Layouts (by number in `LAYOUTS`) that objects, near misses and forms are tried on.
 const FEW_LAYOUTS: usize = 5;
 
 impl Sweep {
@@ -409,188 +321,11 @@ fn pair(at: usize) -> Probes {
         .collect()
 }
 
-/// A layout by name, for items of any size.
-#[derive(Clone, Copy, Debug)]
-struct Named {
-    name: &'static str,
-    shape: &'static [i64],
-    order: Order,
-}
-
-#[derive(Clone, Copy, Debug)]
-enum Order {
-    C,
-    F,
-    /// Strides: for each axis so many items and so many bytes; then the lead.
-    View(&'static [(i64, i64)], u8),
-    /// The strides of C order, with every second axis the other way around.
-    Zigzag,
-}
-
-impl Named {
-    fn of(&self, item: usize) -> (Shape, Layout) {
-        let shape = Shape::from_slice(self.shape);
-        // Items without bytes have strides of a byte here: the gaps are the point.
-        let item = item.max(1);
-        let (strides, lead) = match self.order {
-            Order::C => return (shape, Layout::C),
-            Order::F => return (shape, Layout::F),
-            Order::View(steps, lead) => {
-                let stride = |&(items, bytes): &(i64, i64)| {
-                    items.saturating_mul(item as i64).saturating_add(bytes)
-                };
-                (steps.iter().map(stride).collect::<Strides>(), lead)
-            }
-            Order::Zigzag => {
-                let mut strides = contiguous(&shape, item, Walk::LastFirst);
-                strides
-                    .iter_mut()
-                    .step_by(2)
-                    .for_each(|stride| *stride = -*stride);
-                (strides, 0)
-            }
-        };
-        (shape, Layout::Strided { strides, lead })
-    }
-
-    fn tensor(&self, dtype: Dtype) -> Tensor {
-        let (shape, layout) = self.of(dtype.item_size());
-        Tensor {
-            dtype,
-            shape,
-            layout,
-            ..Tensor::plain()
-        }
-    }
-}
-
-const fn named(name: &'static str, shape: &'static [i64], order: Order) -> Named {
-    Named { name, shape, order }
-}
-
-/// The layouts of the sweep; the first [`FEW_LAYOUTS`] differ most.
-const LAYOUTS: [Named; 32] = [
-    named("one axis", &[6], Order::C),
-    named("gaps", &[3, 2], Order::View(&[(5, 0), (2, 0)], 0)),
-    named("no axis", &[], Order::C),
-    named("no element", &[0], Order::C),
-    named("F order", &[2, 3], Order::F),
-    named("two axes", &[2, 3], Order::C),
-    named("every other", &[4], Order::View(&[(2, 0)], 0)),
-    named(
-        "permuted",
-        &[2, 3, 4],
-        Order::View(&[(3, 0), (1, 0), (6, 0)], 0),
-    ),
-    named("backwards", &[5], Order::View(&[(-1, 0)], 0)),
-    named(
-        "backwards with gaps",
-        &[3, 4],
-        Order::View(&[(-9, 0), (2, 0)], 0),
-    ),
-    named("every second axis backwards", &[2, 3, 2], Order::Zigzag),
-    named("broadcast", &[4, 3], Order::View(&[(0, 0), (1, 0)], 0)),
-    named(
-        "broadcast inside",
-        &[3, 4],
-        Order::View(&[(1, 0), (0, 0)], 0),
-    ),
-    named("one element for all", &[5], Order::View(&[(0, 0)], 0)),
-    named("overlap", &[4, 3], Order::View(&[(1, 0), (1, 0)], 0)),
-    named("overlap within items", &[4], Order::View(&[(0, 1)], 0)),
-    named("odd stride", &[3], Order::View(&[(1, 1)], 0)),
-    named("odd strides", &[2, 3], Order::View(&[(4, 2), (1, 1)], 0)),
-    named("misaligned", &[6], Order::View(&[(1, 0)], 1)),
-    named(
-        "misaligned gaps",
-        &[3, 2],
-        Order::View(&[(3, 0), (1, 0)], 7),
-    ),
-    named("offset", &[6], Order::View(&[(1, 0)], 64)),
-    named("offset scalar", &[], Order::View(&[], 16)),
-    named("length 1, odd stride", &[1], Order::View(&[(0, 3)], 0)),
-    named(
-        "length 1, huge strides",
-        &[1, 3, 1],
-        Order::View(&[(0, 1 << 60), (1, 0), (0, i64::MIN)], 0),
-    ),
-    named("no element inside", &[3, 0, 2], Order::C),
-    named(
-        "no element, any strides",
-        &[2, 0],
-        Order::View(&[(0, 1 << 60), (0, -7)], 0),
-    ),
-    named("no element, F order", &[4, 0], Order::F),
-    named("five axes", &[2, 1, 3, 1, 2], Order::F),
-    named("33 axes", &[1; 33], Order::C),
-    named("64 axes", &FLAT_64, Order::C),
-    named("64 axes, one with gaps", &FLAT_64, Order::View(&GAPS_64, 0)),
-    named(
-        "more bytes than memory",
-        &[1 << 47, 2],
-        Order::View(&[(0, 0), (1, 0)], 0),
-    ),
-];
-
-const FLAT_64: [i64; 64] = {
-    let mut shape = [1; 64];
-    shape[40] = 3;
-    shape
-};
-
-const GAPS_64: [(i64, i64); 64] = [(2, 0); 64];
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::case::{Arg, LayoutClass, Value};
+    use crate::case::{Arg, Value};
     use std::collections::HashSet;
-
-    #[test]
-    fn rows_are_the_table_and_have_no_twins() {
-        let names: HashSet<_> = rows().map(|row| row.names()).collect();
-        assert_eq!((rows().len(), names.len()), (1372, 1372));
-        assert_eq!(Row::at(0).names(), ["absent", "absent", "absent", "none"]);
-        assert_eq!(Row::at(1).names(), ["absent", "absent", "absent", "m1"]);
-        assert_eq!(
-            Row::at(1371).names(),
-            ["malformed", "False", "malformed", "bad"]
-        );
-    }
-
-    #[test]
-    fn the_calibration_has_every_row_with_all_its_values() {
-        let cases: Vec<_> = calibration().collect();
-        assert_eq!(cases.len(), 14_976);
-        let calls: HashSet<_> = cases.iter().map(|(_, case)| &case.call).collect();
-        assert_eq!(calls.len(), cases.len());
-        let single: Vec<_> = Keyword::ALL
-            .into_iter()
-            .flat_map(table_classes)
-            .filter(|class| class.samples.len() < 2)
-            .map(|class| class.name)
-            .collect();
-        // Those have one value only.
-        let due = [
-            "m1", "zero", "absent", "None", "1.0", "absent", "None", "absent", "None", "True",
-            "False",
-        ];
-        assert_eq!(single, due);
-    }
-
-    #[test]
-    fn the_turn_goes_through_all_values_of_a_class() {
-        for row in rows() {
-            let calls: HashSet<_> = (0..28).map(|turn| row.call(turn)).collect();
-            for (class, keyword) in [
-                (row.dl_device, Keyword::DlDevice),
-                (row.max_version, Keyword::MaxVersion),
-            ] {
-                let values: HashSet<&Arg> = calls.iter().map(|call| call.arg(keyword)).collect();
-                assert_eq!(values.len(), class.samples.len(), "{}", class.name);
-            }
-        }
-    }
 
     #[test]
     fn the_sweep_is_numbered_normal_and_of_bearable_length() {
@@ -623,38 +358,6 @@ mod tests {
         assert_eq!(probes.len(), 190);
         let unseen = rows().filter(|row| !(0..28).any(|turn| calls.contains(&row.call(turn))));
         assert_eq!(unseen.count(), 0);
-    }
-
-    #[test]
-    fn named_layouts_are_what_their_names_say_for_float32() {
-        let class = |name: &str| {
-            let layout = LAYOUTS
-                .iter()
-                .find(|layout| layout.name == name)
-                .expect(name);
-            let tensor = layout.tensor(Dtype::FLOAT32);
-            assert_eq!(tensor.clone().normalized(), tensor, "{name}");
-            tensor.layout_class()
-        };
-        for (name, due) in [
-            ("gaps", LayoutClass::Gaps),
-            ("no axis", LayoutClass::Scalar),
-            ("offset scalar", LayoutClass::Scalar),
-            ("no element, any strides", LayoutClass::SizeZero),
-            ("F order", LayoutClass::F),
-            ("permuted", LayoutClass::Gaps),
-            ("backwards with gaps", LayoutClass::Negative),
-            ("every second axis backwards", LayoutClass::Negative),
-            ("broadcast inside", LayoutClass::Broadcast),
-            ("overlap", LayoutClass::Overlap),
-            ("overlap within items", LayoutClass::OddStride),
-            ("odd strides", LayoutClass::OddStride),
-            ("misaligned gaps", LayoutClass::Misaligned),
-            ("64 axes, one with gaps", LayoutClass::Gaps),
-            ("more bytes than memory", LayoutClass::Broadcast),
-        ] {
-            assert_eq!(class(name), due, "{name}");
-        }
     }
 
     #[test]

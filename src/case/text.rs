@@ -17,7 +17,7 @@ use super::{Object, Probes, Scalar, SeqKind, Tensor, Value};
 use crate::abi::DLDevice;
 use std::fmt::{self, Display, Formatter, Write};
 
-/// How long a power of two is written, in text and in reports.
+/// The integer that fits no 64 bits.
 pub(super) const HUGE: &str = "2**64";
 
 impl Display for Case {

@@ -8,7 +8,13 @@ mod consumer;
 mod errors;
 mod export;
 pub mod interpreter;
+pub mod journal;
+pub mod outbox;
+pub mod process;
+pub mod scratch;
 mod session;
+pub mod steering;
+pub mod worker;
 
 pub use session::Session;
 
