@@ -704,6 +704,12 @@ class device_type_unused(OwnDevice):
 
     OWN_DEVICE = (5, 0)
 
+    def choose_device(self, dl_device, versioned):
+        device = super().choose_device(dl_device, versioned)
+        if device != self.OWN_DEVICE:
+            raise BufferError("only the own device")
+        return device
+
 
 @breaks("DEV-ID-ZERO")
 class device_id_one(OwnDevice):
