@@ -74,7 +74,7 @@ fn every_rule_can_be_understood_alone() {
         );
         let ends = entry.statement.ends_with(['.', ')']);
         assert!(
-            ends && entry.statement.len() > 30,
+            ends && entry.statement.len() > 24,
             "{id} is no sentence: {}",
             entry.statement
         );

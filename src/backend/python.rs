@@ -80,9 +80,7 @@ impl Backend for Python {
     ) -> Result<Built<'py>, Inexpressible> {
         let mut built = self.numpy.build(py, tensor)?;
         // What NumPy refuses another exporter may export, and the reverse.
-        if built.source.exportable != Exportable::Yes {
-            built.source.exportable = Exportable::Unknown;
-        }
+        built.source.exportable = Exportable::Unknown;
         let object = (self.function.bind(py).call1((&built.array,)))
             .map_err(|error| Inexpressible(sentence(py, &error).into()))?;
         Ok(Built { object, ..built })

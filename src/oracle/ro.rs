@@ -2,6 +2,7 @@
 //!
 //! A source of which the library has no word (`writable` is `None`) is not judged.
 
+use super::decision::{self, Blame};
 use super::export::{Asked, Export, Word, evidence};
 use super::{Context, ErrorClass, Fact, Grade, Knob, Of, Outcome, Rule, Setting, Verdict, What};
 use crate::abi::FLAG_READ_ONLY;
@@ -100,15 +101,19 @@ fn legacy(ctx: &Context) -> Verdict {
         return Verdict::Silent;
     }
     ctx.each_export(
-        |export| match export.is_versioned() || export.tensor().is_none() {
-            true => Word::Silent,
-            false => Word::require(!export.is_alias(), grade),
+        |export| match ctx.table.word {
+            _ if export.is_versioned() || export.tensor().is_none() => Word::Silent,
+            // A copy that nobody asked for is no refusal either.
+            decision::Word::Blamed(Blame::RoLegacy, grade) if export.of == Of::Export => {
+                Word::Breaks(grade)
+            }
+            _ => Word::require(!export.is_alias(), grade),
         },
         |export| {
             evidence(
                 "exported",
                 "BufferError, because a legacy struct cannot tell that the array is read-only",
-                format!("a legacy capsule that shares its memory {}", export.place()),
+                format!("a legacy capsule {}", export.place()),
                 [
                     export.fact(What::Outcome, "capsule"),
                     export.fact(What::CapsuleName, "b'dltensor'"),

@@ -41,7 +41,7 @@ fn kwonly(ctx: &Context) -> Verdict {
     match ctx.seen.export.raised().map(|raised| raised.class) {
         Some(ErrorClass::Type) => Verdict::Holds,
         Some(class) if is_apart(class) => Verdict::Silent,
-        raised => ctx.breaks(Grade::Violation, || {
+        raised => ctx.breaks(Grade::Warning, || {
             let key = if raised.is_some() { "other exception" } else { "accepted" };
             let expected =
                 "a positional argument raises TypeError: all parameters are keyword-only";
@@ -327,8 +327,8 @@ mod tests {
         let twin = extra(Extra::Positional);
         assert_eq!(twin.said("SIG-KWONLY"), Said::Holds);
         let accepted = twin.clone().answering(&[]);
-        accepted.assert_only("SIG-KWONLY", Grade::Violation);
-        assert_eq!(twin.raising(ErrorClass::Value).said("SIG-KWONLY"), VIOLATION);
+        accepted.assert_only("SIG-KWONLY", Grade::Warning);
+        assert_eq!(twin.raising(ErrorClass::Value).said("SIG-KWONLY"), WARNING);
         assert_eq!(Scene::plain().said("SIG-KWONLY"), Said::Silent);
     }
 

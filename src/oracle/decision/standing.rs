@@ -6,13 +6,13 @@ use super::factor::expected;
 use super::token::Token;
 use super::{Content, Matter};
 use crate::abi::DLDevice;
-use crate::case::{Case, Extra, Probe, Probes};
+use crate::case::{Case, Extra, Probe, Probes, Value};
 use crate::oracle::{ErrorClass, Exportable, Observation, Outcome};
 
 /// Whether an array can be exported.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Standing {
-    /// The adapter says so, or some call gave a capsule.
+    /// The adapter says so, or some call that did not ask for a copy gave a capsule.
     Exportable,
     /// The adapter says so, or the plain call and the call with `dl_device=(1, 0)` both raise.
     NotExportable,
@@ -27,8 +27,16 @@ impl Standing {
             Exportable::No(_) => return Self::NotExportable,
             Exportable::Unknown => {}
         }
-        let is_capsule = |outcome: &Outcome| outcome.capsule().is_some();
-        if is_capsule(&seen.export) || seen.further.iter().any(|(_, outcome)| is_capsule(outcome)) {
+        // A copy may have another layout: that it succeeds says nothing of the array itself.
+        let asks_for_copy = |probe: Option<Probe>| match probe {
+            Some(Probe::CopyTrue) => true,
+            Some(Probe::Plain | Probe::AllNone | Probe::CopyNone | Probe::CopyFalse) => false,
+            _ => !case.call.copy.is_silent() && case.call.copy.value() != Some(&Value::bool(false)),
+        };
+        let own = std::iter::once((None, &seen.export));
+        let further = seen.further.iter().map(|(probe, outcome)| (Some(*probe), outcome));
+        let mut capsules = own.chain(further).filter(|(_, outcome)| outcome.capsule().is_some());
+        if capsules.any(|(probe, _)| !asks_for_copy(probe)) {
             return Self::Exportable;
         }
         let plain = answer(seen, Probe::Plain).is_refused() || is_plain(case);

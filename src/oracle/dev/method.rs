@@ -41,12 +41,15 @@ pub(super) fn is_tuple(ctx: &Context) -> Verdict {
             ..
         } => (Grade::Violation, "other"),
         DeviceAnswer::Malformed(_) => (Grade::Violation, "malformed"),
-        // DEV-TYPE-ELEM, DEV-ID-ELEM
-        DeviceAnswer::NoNumber(..) | DeviceAnswer::Raised(_) => return Verdict::Silent,
+        // DEV-TYPE-ELEM is contested and accuses nobody; a word or None is no device type to anyone.
+        DeviceAnswer::NoNumber(DeviceElement::Type, _) => (Grade::Violation, "no number"),
+        // DEV-ID-ELEM
+        DeviceAnswer::NoNumber(DeviceElement::Id, _) => return Verdict::Silent,
+        DeviceAnswer::Raised(_) => return Verdict::Silent,
     };
     ctx.breaks(grade, || {
         let seen = match &ctx.seen.device_before {
-            DeviceAnswer::Malformed(text) => text.clone(),
+            DeviceAnswer::NoNumber(_, text) | DeviceAnswer::Malformed(text) => text.clone(),
             _ => format!("a {key} with two elements"),
         };
         evidence(
@@ -58,23 +61,7 @@ pub(super) fn is_tuple(ctx: &Context) -> Verdict {
     })
 }
 
-/// An element that is nothing `operator.index` takes.
-fn no_number(ctx: &Context, element: DeviceElement, expected: &str) -> Option<Verdict> {
-    match &ctx.seen.device_before {
-        DeviceAnswer::NoNumber(seen, text) if *seen == element => {
-            Some(ctx.breaks(Grade::Violation, || {
-                evidence("no number", expected, text.clone(), [method_fact(text)])
-            }))
-        }
-        _ => None,
-    }
-}
-
 pub(super) fn type_element(ctx: &Context) -> Verdict {
-    let expected = "a device type that operator.index takes: an int or an IntEnum member";
-    if let Some(verdict) = no_number(ctx, DeviceElement::Type, expected) {
-        return verdict;
-    }
     let DeviceAnswer::Pair {
         type_element,
         device,
@@ -86,7 +73,7 @@ pub(super) fn type_element(ctx: &Context) -> Verdict {
     ctx.require(*type_element != Number::Enum, Grade::Warning, || {
         evidence(
             "Enum",
-            expected,
+            "a device type that operator.index takes: an int or an IntEnum member",
             "a member of a plain Enum",
             [method_fact(device)],
         )
@@ -95,8 +82,10 @@ pub(super) fn type_element(ctx: &Context) -> Verdict {
 
 pub(super) fn id_element(ctx: &Context) -> Verdict {
     let expected = "an int as the device's index";
-    if let Some(verdict) = no_number(ctx, DeviceElement::Id, expected) {
-        return verdict;
+    if let DeviceAnswer::NoNumber(DeviceElement::Id, text) = &ctx.seen.device_before {
+        return ctx.breaks(Grade::Violation, || {
+            evidence("no number", expected, text.clone(), [method_fact(text)])
+        });
     }
     let DeviceAnswer::Pair {
         id_element, device, ..

@@ -2,7 +2,8 @@
 
 use super::{examine, method_fact};
 use crate::abi::{DLDevice, DLDeviceType};
-use crate::case::{Extra, Keyword};
+use crate::case::Keyword;
+use crate::oracle::decision::{self, Blame};
 use crate::oracle::export::{Asked, Export, Target, Word, evidence, place};
 use crate::oracle::{
     Context, DlTensor, ErrorClass, Fact, Grade, Knob, Of, Outcome, Setting, Verdict, What,
@@ -71,15 +72,27 @@ pub(super) fn honour(ctx: &Context) -> Verdict {
                 // DEV-CPU-ID-OTHER
                 || is_cpu && wanted.device_id > 0 && tensor.device == DLDevice::CPU
                 // DEV-HONOUR-CPU
-                || wanted == DLDevice::CPU && matches!(tensor.device.device_type.0, 3 | 11 | 13);
-            Word::require(is_lawful, Grade::Violation)
+                || ctx.target(export.of) == Target::Device(DLDevice::CPU)
+                    && matches!(tensor.device.device_type.0, 3 | 11 | 13);
+            match ctx.table.word {
+                // The right label on memory that is elsewhere.
+                decision::Word::Blamed(Blame::DevHonour, grade) if export.of == Of::Export => {
+                    Word::Breaks(grade)
+                }
+                _ => Word::require(is_lawful, Grade::Violation),
+            }
         },
         |export, tensor| {
             let wanted = wanted(export.of).unwrap_or(DLDevice::CPU);
+            let seen = if tensor.device == wanted {
+                format!("that label on the array's own memory {}", export.place())
+            } else {
+                format!("device {} {}", tensor.device, export.place())
+            };
             evidence(
                 "device",
                 format!("device {wanted}, as dl_device={wanted} asks, or BufferError"),
-                format!("device {} {}", tensor.device, export.place()),
+                seen,
                 device_facts(export, tensor, None),
             )
         },
@@ -133,17 +146,22 @@ pub(super) fn cpu_offer(ctx: &Context) -> Verdict {
         match outcome {
             Outcome::Capsule(_) => offers = true,
             Outcome::Raised(raised) if raised.class == ErrorClass::Buffer => {
+                let grade = match ctx.table.word {
+                    _ if of != Of::Export => grade,
+                    decision::Word::Blamed(Blame::DevCpuOffer, grade) => grade,
+                    // Another rule explains the refusal.
+                    _ => continue,
+                };
                 return ctx.breaks(grade, || {
                     let fact = Fact {
                         of,
                         what: What::Outcome,
                         value: "BufferError".into(),
                     };
-                    let seen = format!("BufferError {}", place(of));
                     evidence(
                         "refused",
                         "a copy to the CPU for dl_device=(1, 0)",
-                        seen,
+                        format!("BufferError {}", place(of)),
                         [fact, method_fact(own)],
                     )
                 });
@@ -158,43 +176,24 @@ pub(super) fn cpu_offer(ctx: &Context) -> Verdict {
     }
 }
 
-/// Recorded, whatever the answer is; another exception than BufferError is a warning.
+/// Recorded, whatever the answer is; what the decision table makes of another exception is a warning.
 pub(super) fn cpu_id_other(ctx: &Context) -> Verdict {
-    let asks = |of: Of| match ctx.target(of) {
-        Target::Device(device) => device.device_type == DLDeviceType::CPU && device.device_id > 0,
-        _ => false,
-    };
-    let mut word = None;
-    for (of, outcome) in ctx.outcomes().filter(|&(of, _)| asks(of)) {
-        let is_single = ctx.asked(of, Keyword::Stream) == Asked::Nothing
-            && !matches!(ctx.asked(of, Keyword::MaxVersion), Asked::Odd)
-            && !matches!(ctx.asked(of, Keyword::Copy), Asked::Odd)
-            && ctx.call_of(of).extra == Extra::Nothing;
-        let grade = match outcome {
-            Outcome::Raised(raised) => match raised.class {
-                ErrorClass::Buffer => Grade::Info,
-                ErrorClass::Type
-                | ErrorClass::Value
-                | ErrorClass::Overflow
-                | ErrorClass::Runtime
-                    if is_single =>
-                {
-                    Grade::Warning
-                }
-                // The decision table, EXC-CLASS or another argument explains it.
-                _ => continue,
-            },
-            _ => Grade::Info,
-        };
-        if word.is_none_or(|(_, _, other)| grade > other) {
-            word = Some((of, outcome, grade));
-        }
-    }
-    let Some((of, outcome, grade)) = word else {
+    let is_asked = matches!(
+        ctx.target(Of::Export),
+        Target::Device(device) if device.device_type == DLDeviceType::CPU && device.device_id > 0
+    );
+    if !is_asked {
         return Verdict::Silent;
+    }
+    let grade = match (ctx.table.word, &ctx.seen.export) {
+        (decision::Word::Blamed(Blame::DevCpuIdOther, grade), _) => grade,
+        (_, Outcome::Raised(raised)) if raised.class != ErrorClass::Buffer => {
+            return Verdict::Silent;
+        }
+        _ => Grade::Info,
     };
     ctx.breaks(grade, || {
-        let value = match outcome {
+        let value = match &ctx.seen.export {
             Outcome::Capsule(_) => "capsule".into(),
             Outcome::Returned(name) => name.clone(),
             Outcome::Raised(raised) => raised.name.clone().into_owned(),
@@ -202,9 +201,9 @@ pub(super) fn cpu_id_other(ctx: &Context) -> Verdict {
         evidence(
             value.clone(),
             "BufferError, or an export on device (1, 0) or on the one that was asked for",
-            format!("{value} {}", place(of)),
+            format!("{value} {}", place(Of::Export)),
             [Fact {
-                of,
+                of: Of::Export,
                 what: What::Outcome,
                 value,
             }],

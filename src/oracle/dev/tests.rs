@@ -1,5 +1,5 @@
 use crate::abi::DLDevice;
-use crate::case::{Call, Keyword, Object, Probe, Tensor, Value};
+use crate::case::{Access, Call, Keyword, Object, Probe, Tensor, Value};
 use crate::oracle::testing::{Said, Scene, call, raised};
 use crate::oracle::{Container, DeviceAnswer, ErrorClass, Grade, Number, Outcome, Raised};
 
@@ -220,7 +220,12 @@ fn the_asked_device_is_the_one_that_comes() {
 fn other_devices_offer_a_copy_to_the_cpu() {
     let id = "DEV-CPU-OFFER";
     assert_eq!(on((2, 0), &[device_arg(1, 0)]).said(id), Said::Holds);
-    let refused = on((2, 0), &[device_arg(1, 0)]).raising(ErrorClass::Buffer);
+    // With (2, 0) nothing else can explain the refusal (VER-HIGHER-MAJOR).
+    let refused = on(
+        (2, 0),
+        &[device_arg(1, 0), (Keyword::MaxVersion, Value::pair(2, 0))],
+    )
+    .raising(ErrorClass::Buffer);
     assert_eq!(refused.said(id), Said::Breaks(Grade::Warning));
     assert_eq!(
         refused.under("aat").said(id),
@@ -283,4 +288,101 @@ fn imported_memory_keeps_its_device() {
     let lost = imported.edit(|it| it.case.tensor.device = DLDevice::new(13, 0));
     assert_eq!(lost.said(id), Said::Breaks(Grade::Warning));
     assert_eq!(Scene::plain().with(Probe::Repeat).said(id), Said::Silent);
+}
+
+/// The decision table names a rule; the rule's own function must agree with it, or a finding would have
+/// two words for one thing.
+#[test]
+fn rules_that_the_table_blames_say_so_themselves() {
+    use crate::abi::{FLAG_IS_COPIED, FLAG_READ_ONLY};
+    use crate::oracle::decision::Word;
+    use crate::oracle::{Context, Memory};
+
+    let devices: [Option<(i64, i64)>; 6] = [
+        None,
+        Some((1, 0)),
+        Some((1, 1)),
+        Some((2, 0)),
+        Some((10, 0)),
+        Some((13, 0)),
+    ];
+    let mut blamed = std::collections::BTreeSet::new();
+    let owns = [(1, 0), (2, 0), (13, 0), (3, 0)];
+    for (own, access) in owns
+        .into_iter()
+        .flat_map(|own| [(own, Access::Writable), (own, Access::ReadOnly)])
+    {
+        for asked in devices {
+            for copy in [None, Some(true), Some(false)] {
+                for version in [None, Some((0, 8)), Some((1, 0)), Some((2, 0))] {
+                    let mut args = Vec::new();
+                    args.extend(asked.map(|(device, id)| device_arg(device, id)));
+                    args.extend(copy.map(|copy| (Keyword::Copy, Value::bool(copy))));
+                    args.extend(version.map(|(a, b)| (Keyword::MaxVersion, Value::pair(a, b))));
+                    let tensor = Tensor {
+                        device: DLDevice::new(own.0, own.1),
+                        access,
+                        ..Tensor::plain()
+                    };
+                    let lawful = Scene::new(tensor, call(&args));
+                    let mut scenes: Vec<Scene> = [
+                        ErrorClass::Buffer,
+                        ErrorClass::Type,
+                        ErrorClass::Value,
+                        ErrorClass::Runtime,
+                        ErrorClass::Other,
+                    ]
+                    .into_iter()
+                    .map(|class| lawful.clone().raising(class))
+                    .collect();
+                    for device in [(1, 0), (1, 1), (2, 0), (3, 0), (13, 0)] {
+                        for memory in [Memory::Alias, Memory::Distinct] {
+                            for flags in [0, FLAG_READ_ONLY, FLAG_IS_COPIED] {
+                                let shown = on(
+                                    own,
+                                    if version.is_some() {
+                                        &args[args.len() - 1..]
+                                    } else {
+                                        &[]
+                                    },
+                                );
+                                scenes.push(lawful.clone().edit(|it| {
+                                    it.seen.export = shown.seen.export;
+                                    it.tensor().device = DLDevice::new(device.0, device.1);
+                                    it.tensor().memory = memory;
+                                    it.managed().flags = flags;
+                                }));
+                            }
+                        }
+                    }
+                    for scene in scenes {
+                        for profile in ["spec", "strict", "lenient", "aat"] {
+                            let scene = scene.clone().under(profile);
+                            let context =
+                                Context::new(&scene.case, &scene.seen, &scene.profile, Grade::Info);
+                            let Word::Blamed(blame, grade) = context.table.word else {
+                                continue;
+                            };
+                            blamed.insert(blame.id());
+                            assert_eq!(
+                                scene.said(blame.id()),
+                                Said::Breaks(grade),
+                                "{} under {profile}: own {own:?}, {args:?}, {:?}",
+                                blame.id(),
+                                scene.seen.export
+                            );
+                        }
+                    }
+                }
+            }
+        }
+    }
+    for id in [
+        "DEV-HONOUR",
+        "DEV-HONOUR-CPU",
+        "DEV-CPU-OFFER",
+        "DEV-CPU-ID-OTHER",
+    ] {
+        assert!(blamed.contains(id), "{id} was never blamed");
+    }
 }
