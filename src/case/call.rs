@@ -27,7 +27,7 @@ impl Keyword {
 }
 
 /// A value that is no container. Text form in brackets.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Scalar {
     /// `None`
     None,

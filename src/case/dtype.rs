@@ -117,6 +117,9 @@ impl Dtype {
             row("uint2", SubByte, 1, Some((1, 2, 1)), true),
             row("complex32", Extended, 4, Some((5, 32, 1)), true),
             row("float4_e2m1fn_x2", SubByte, 1, Some((17, 4, 2)), true),
+            row("int1", SubByte, 1, Some((0, 1, 1)), true),
+            row("uint1", SubByte, 1, Some((1, 1, 1)), true),
+            row("bcomplex32", Extended, 4, Some((18, 32, 1)), true),
         ]
     };
 
@@ -175,10 +178,10 @@ impl Dtype {
 
     /// Bytes of one item in memory; may be 0 (`void` of size 0).
     pub fn item_size(self) -> usize {
-        match self.name() {
-            "str" => 4 * usize::from(self.size),
-            "bytes" | "void" => usize::from(self.size),
-            _ => usize::from(self.info().item_size),
+        match self.info().item_size {
+            0 if self.name() == "str" => 4 * usize::from(self.size),
+            0 => usize::from(self.size),
+            fixed => usize::from(fixed),
         }
     }
 

@@ -1,20 +1,43 @@
 //! A **case** says what to do: which array to build ([`Tensor`]), how to export it ([`Call`]) and which
 //! further exports to compare with ([`Probes`]).
 //!
-//! Goes in: bytes ([`decode`]), text ([`Case::from_str`](std::str::FromStr)), a random source
+//! Goes in: bytes ([`Case::decode`]), text ([`Case::from_str`](std::str::FromStr)), a random source
 //! ([`generate`]), another case ([`mutate`], [`shrink`]). Comes out: a case, never an error for bytes
 //! (every byte string is a case); text that does not parse is a [`ParseError`] with its place.
 //! Knows nothing of Python, libFuzzer or any library.
 
+mod bytes;
 mod call;
+mod class;
 mod dtype;
+mod generate;
+mod mutate;
+mod normal;
+mod parse;
+mod pattern;
 mod probe;
+mod rng;
+mod sample;
+mod shrink;
+pub mod sweep;
 mod tensor;
+mod text;
+mod vocabulary;
 
+pub use bytes::{FORMAT_VERSION, MAX_ENCODED};
 pub use call::{Arg, Call, Extra, Keys, Keyword, Scalar, SeqKind, Value};
 pub use dtype::{ByteOrder, Dtype, DtypeClass, DtypeInfo};
+pub use generate::generate;
+pub use mutate::mutate;
+pub use normal::{
+    MAX_ALLOCATION, MAX_FLEXIBLE, MAX_HUGE, MAX_ITEMS, MAX_NDIM, MAX_VIRTUAL, MIN_HUGE,
+};
+pub use parse::ParseError;
 pub use probe::{Probe, Probes};
+pub use rng::Rng;
+pub use shrink::{shrink, weight};
 pub use tensor::{Access, Contents, Layout, LayoutClass, Object, Shape, Span, Strides, Tensor};
+pub use vocabulary::Vocabulary;
 
 /// One test case.
 #[derive(Clone, PartialEq, Eq, Hash)]

@@ -266,12 +266,14 @@ impl Tensor {
     }
 }
 
-enum Walk {
+/// Which axis of a contiguous array lies closest together.
+pub(super) enum Walk {
     LastFirst,
     FirstFirst,
 }
 
-fn contiguous(shape: &[i64], item_size: usize, walk: Walk) -> Strides {
+/// Byte strides without gaps; they saturate where they do not fit.
+pub(super) fn contiguous(shape: &[i64], item_size: usize, walk: Walk) -> Strides {
     let mut strides = Strides::from_elem(0, shape.len());
     let mut step = item_size as i64;
     for position in 0..shape.len() {

@@ -3,9 +3,22 @@
 //! Goes in: an [`Options`] (which environment, which backend) and cases. Comes out: observations. Failure
 //! to start is an [`Error`] that says what to do; what an exporter does is never an error here.
 
-use crate::backend::Inexpressible;
-use crate::case::Case;
-use crate::oracle::{Exporter, Observation};
+mod arguments;
+mod consumer;
+mod errors;
+mod export;
+pub mod interpreter;
+pub mod journal;
+pub mod outbox;
+pub mod process;
+pub mod scratch;
+mod session;
+pub mod steering;
+pub mod worker;
+
+pub use session::Session;
+
+use std::fmt;
 use std::path::PathBuf;
 
 /// Which interpreter and which exporter.
@@ -20,6 +33,14 @@ pub struct Options {
 /// Why a session could not start: one sentence that says what to do.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Error(pub String);
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl std::error::Error for Error {}
 
 /// How much a run writes down.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -41,32 +62,4 @@ pub struct Versions {
     pub dlpack: String,
     /// `dlpack-fuzz`'s own version.
     pub tool: String,
-}
-
-/// A running interpreter with one backend. One per process, because CPython is.
-pub struct Session {}
-
-impl Session {
-    /// Starts the interpreter (once per process), imports the backend and probes its keywords.
-    pub fn open(_options: &Options) -> Result<Self, Error> {
-        todo!()
-    }
-
-    pub fn exporter(&self) -> Exporter {
-        todo!()
-    }
-
-    pub fn versions(&self) -> Versions {
-        todo!()
-    }
-
-    /// Python statements that leave the case's array in `x`.
-    pub fn source(&self, _case: &Case) -> String {
-        todo!()
-    }
-
-    /// Runs a case once and releases everything.
-    pub fn run(&mut self, _case: &Case, _detail: Detail) -> Result<Observation, Inexpressible> {
-        todo!()
-    }
 }

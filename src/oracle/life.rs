@@ -6,7 +6,7 @@
 //! (LIFE-REFCOUNT). Memory of failing calls is EXC-NO-PARTIAL's.
 
 use super::export::evidence;
-use super::{Context, Fact, Grade, Of, Outcome, Rule, Verdict, What};
+use super::{Context, Fact, Grade, Of, Outcome, ProbeName, Rule, Verdict, What};
 
 pub(super) const RULES: &[Rule] = &[Rule {
     id: "LIFE-REFCOUNT",
@@ -34,7 +34,7 @@ pub(super) enum Leak {
 /// `None` where a capsule without a destructor explains everything (CAP-DTOR-PRESENT).
 pub(super) fn leak(ctx: &Context) -> Option<Leak> {
     let mut capsules = 0;
-    for (_, outcome) in ctx.outcomes() {
+    for outcome in repeated(ctx) {
         if let Outcome::Capsule(capsule) = outcome {
             if !capsule.has_destructor {
                 return None;
@@ -73,10 +73,21 @@ pub(super) fn leak(ctx: &Context) -> Option<Leak> {
     })
 }
 
+/// The exports that one round of the repetition makes: the case's own and the probes that it asks for, not
+/// those that the host added to judge a refusal.
+fn repeated<'a>(ctx: &Context<'a>) -> impl Iterator<Item = &'a Outcome> {
+    let asked = ctx.case.probes;
+    let is_repeated = move |of| match of {
+        Of::Export => true,
+        Of::Probe(ProbeName(probe)) => asked.contains(probe),
+    };
+    (ctx.outcomes()).filter(move |(of, _)| is_repeated(*of)).map(|(_, outcome)| outcome)
+}
+
 /// How many capsules one round makes.
 pub(super) fn capsules(ctx: &Context) -> usize {
-    ctx.outcomes()
-        .filter(|(_, outcome)| outcome.capsule().is_some())
+    repeated(ctx)
+        .filter(|outcome| outcome.capsule().is_some())
         .count()
 }
 

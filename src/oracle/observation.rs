@@ -115,6 +115,8 @@ pub enum Exportable {
 pub enum DeviceAnswer {
     /// A container of two with numbers in it, however it is typed.
     Pair { device: DLDevice, container: Container, type_element: Number, id_element: Number },
+    /// A container of two, of which this element (the first such) is no number; its `repr`.
+    NoNumber(DeviceElement, String),
     /// Something else, by the name of its type and its `repr`.
     Malformed(String),
     Raised(Raised),
@@ -127,6 +129,13 @@ impl DeviceAnswer {
             _ => None,
         }
     }
+}
+
+/// A place in the device pair.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum DeviceElement {
+    Type,
+    Id,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -138,6 +138,12 @@ fn has_bool_in_pair(matter: &Matter) -> bool {
     })
 }
 
+/// `dl_device` has an `IntEnum` member that the harness made.
+fn has_foreign_enum(matter: &Matter) -> bool {
+    matches!(&matter.case.call.dl_device, Arg::Given(Value::Seq(_, items))
+        if items.iter().any(|item| matches!(item, Scalar::IntEnum(_))))
+}
+
 fn not_exportable(matter: &Matter) -> Word {
     // BufferError is recommended since 2022.12 (EXC-NOTEXPORTABLE).
     let exporter = &matter.seen.exporter;
@@ -183,6 +189,10 @@ fn cause(matter: &Matter, token: Token) -> Cause {
             _ if is_refusal => return Cause::Is(Blame::VerSameMajor, WARNING),
             _ => {}
         }
+    }
+    // SIG-DEVICE-ENUM warns at most of an enum that is not the exporter's own, whatever device it names.
+    if has_foreign_enum(matter) && !classes.dl_device.is_own() && !is_refusal {
+        return Cause::Is(Blame::SigDeviceEnum, WARNING);
     }
     match classes.dl_device {
         DlDevice::UnsupportedOther => Cause::Is(Blame::ExcDevice, foreign_device(matter, token)),
@@ -263,8 +273,7 @@ fn own_cause(matter: &Matter, is_refusal: bool) -> Cause {
     let classes = matter.classes;
     let succeeds = |probe| matter.answer(probe).is_capsule();
     if classes.dl_device == DlDevice::Same {
-        let is_foreign_enum = matches!(&call.dl_device, Arg::Given(Value::Seq(_, items))
-            if items.iter().any(|item| matches!(item, Scalar::IntEnum(_))));
+        let is_foreign_enum = has_foreign_enum(matter);
         let is_written = is_foreign_enum || call.dl_device.value() == Some(&Value::Own);
         match matter.answer(Probe::OwnDevice) {
             Answer::Capsule(_) if is_written => {

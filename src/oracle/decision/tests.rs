@@ -372,6 +372,15 @@ fn the_own_device_in_any_spelling_is_no_device() {
 }
 
 #[test]
+fn a_foreign_enum_is_no_proof_that_a_device_is_not_handled() {
+    let items = [Scalar::IntEnum(10), Scalar::Int(0)];
+    let rocm = Value::Seq(SeqKind::Tuple, items.as_slice().into());
+    let scene = Scene::of(&[(DlDevice, rocm)]);
+    assert_eq!(blame(&scene), Word::Lawful);
+    assert_blamed(&scene.raising(ErrorClass::Type), Blame::SigDeviceEnum, Grade::Warning);
+}
+
+#[test]
 fn none_as_a_stream_is_accepted() {
     let scene = Scene::of(&[(Stream, Value::NONE)]);
     assert_eq!(scene.said("STR-NONE"), Said::Holds);

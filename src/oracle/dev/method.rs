@@ -3,7 +3,7 @@
 use super::method_fact;
 use crate::case::Object;
 use crate::oracle::export::evidence;
-use crate::oracle::{Container, Context, DeviceAnswer, ErrorClass, Grade, Number, Verdict};
+use crate::oracle::{Container, Context, DeviceAnswer, DeviceElement, ErrorClass, Grade, Number, Verdict};
 
 pub(super) fn both(ctx: &Context) -> Verdict {
     let [dlpack, device] = ctx.seen.exporter.methods;
@@ -41,7 +41,8 @@ pub(super) fn is_tuple(ctx: &Context) -> Verdict {
             ..
         } => (Grade::Violation, "other"),
         DeviceAnswer::Malformed(_) => (Grade::Violation, "malformed"),
-        DeviceAnswer::Raised(_) => return Verdict::Silent,
+        // DEV-TYPE-ELEM, DEV-ID-ELEM
+        DeviceAnswer::NoNumber(..) | DeviceAnswer::Raised(_) => return Verdict::Silent,
     };
     ctx.breaks(grade, || {
         let seen = match &ctx.seen.device_before {
@@ -57,7 +58,23 @@ pub(super) fn is_tuple(ctx: &Context) -> Verdict {
     })
 }
 
+/// An element that is nothing `operator.index` takes.
+fn no_number(ctx: &Context, element: DeviceElement, expected: &str) -> Option<Verdict> {
+    match &ctx.seen.device_before {
+        DeviceAnswer::NoNumber(seen, text) if *seen == element => {
+            Some(ctx.breaks(Grade::Violation, || {
+                evidence("no number", expected, text.clone(), [method_fact(text)])
+            }))
+        }
+        _ => None,
+    }
+}
+
 pub(super) fn type_element(ctx: &Context) -> Verdict {
+    let expected = "a device type that operator.index takes: an int or an IntEnum member";
+    if let Some(verdict) = no_number(ctx, DeviceElement::Type, expected) {
+        return verdict;
+    }
     let DeviceAnswer::Pair {
         type_element,
         device,
@@ -69,7 +86,7 @@ pub(super) fn type_element(ctx: &Context) -> Verdict {
     ctx.require(*type_element != Number::Enum, Grade::Warning, || {
         evidence(
             "Enum",
-            "a device type that operator.index takes: an int or an IntEnum member",
+            expected,
             "a member of a plain Enum",
             [method_fact(device)],
         )
@@ -77,6 +94,10 @@ pub(super) fn type_element(ctx: &Context) -> Verdict {
 }
 
 pub(super) fn id_element(ctx: &Context) -> Verdict {
+    let expected = "an int as the device's index";
+    if let Some(verdict) = no_number(ctx, DeviceElement::Id, expected) {
+        return verdict;
+    }
     let DeviceAnswer::Pair {
         id_element, device, ..
     } = &ctx.seen.device_before
@@ -92,7 +113,7 @@ pub(super) fn id_element(ctx: &Context) -> Verdict {
     ctx.breaks(grade, || {
         evidence(
             key,
-            "an int as the device's index",
+            expected,
             format!("a {key}"),
             [method_fact(device)],
         )
@@ -102,7 +123,7 @@ pub(super) fn id_element(ctx: &Context) -> Verdict {
 fn answer(answer: &DeviceAnswer) -> String {
     match answer {
         DeviceAnswer::Pair { device, .. } => device.to_string(),
-        DeviceAnswer::Malformed(text) => text.clone(),
+        DeviceAnswer::NoNumber(_, text) | DeviceAnswer::Malformed(text) => text.clone(),
         DeviceAnswer::Raised(raised) => raised.name.clone().into_owned(),
     }
 }
@@ -119,6 +140,7 @@ pub(super) fn stable(ctx: &Context) -> Verdict {
         (DeviceAnswer::Raised(one), DeviceAnswer::Raised(two)) => one.class == two.class,
         // The repr of an object may hold its address.
         (DeviceAnswer::Malformed(_), DeviceAnswer::Malformed(_)) => true,
+        (DeviceAnswer::NoNumber(one, _), DeviceAnswer::NoNumber(two, _)) => one == two,
         _ => false,
     };
     ctx.require(is_same, Grade::Violation, || {

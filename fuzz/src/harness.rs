@@ -1,0 +1,163 @@
+//! Runs one case after another in a session and judges each.
+//!
+//! Alone (`cargo fuzz run`), the first new violation is printed and the process panics, so that libFuzzer
+//! keeps the input. Under `dlpack-fuzz fuzz`, which names an outbox, it is left there and the run goes on.
+
+use crate::{feedback, settings::Settings};
+use dlpack_fuzz::abi::DLDevice;
+use dlpack_fuzz::case::{self, Case, Rng, Vocabulary, generate};
+use dlpack_fuzz::finding::{Cause, Finding, Known, ReproInput, Versions, reproducer};
+use dlpack_fuzz::host::outbox::Outbox;
+use dlpack_fuzz::host::steering::Steering;
+use dlpack_fuzz::host::{Detail, Session};
+use dlpack_fuzz::oracle::{Grade, Observation, Profile, Violation, judge};
+use dlpack_fuzz::report::{Style, terminal_in};
+use std::cell::RefCell;
+
+thread_local! {
+    static VOCABULARY: Vocabulary = Vocabulary::default();
+    static HARNESS: RefCell<Option<Harness>> = const { RefCell::new(None) };
+}
+
+struct Harness {
+    session: Session,
+    settings: Settings,
+    profile: Profile,
+    known: Known,
+    versions: Versions,
+    steering: Steering,
+    outbox: Option<Outbox>,
+    /// The case's bytes for the journal.
+    bytes: Vec<u8>,
+}
+
+/// Opens the session; ends the process with status 2 and one line if it cannot.
+pub fn start() {
+    let harness = Harness::open().unwrap_or_else(|error| {
+        eprintln!("dlpack-fuzz: {error}");
+        std::process::exit(2);
+    });
+    HARNESS.set(Some(harness));
+}
+
+/// Runs and judges a case.
+pub fn run(case: &Case) {
+    HARNESS.with_borrow_mut(|harness| harness.as_mut().expect("start has run").run(case));
+}
+
+impl Harness {
+    fn open() -> Result<Self, Box<dyn std::error::Error>> {
+        let settings = Settings::from_env();
+        let session = Session::open(&settings.options())?;
+        let outbox = Outbox::from_env().transpose()?;
+        Ok(Self {
+            profile: settings.profile()?,
+            known: Known::load(&settings.known, &settings.backend)?,
+            versions: session.versions(),
+            steering: match &outbox {
+                Some(outbox) => Steering::read(&outbox.steer_file())?,
+                None => Steering::default(),
+            },
+            outbox,
+            bytes: vec![0; case::MAX_ENCODED],
+            session,
+            settings,
+        })
+    }
+
+    fn run(&mut self, case: &Case) {
+        if self.steers(case) {
+            return;
+        }
+        if let Some(outbox) = &mut self.outbox {
+            let length = case.encode_into(&mut self.bytes).unwrap_or(0);
+            outbox.journal.begin(&self.bytes[..length]);
+        }
+        let seen = self.session.run(case, Detail::Brief);
+        let judgement = seen.ok().map(|seen| {
+            let judgement = judge(case, &seen, &self.profile, Grade::Violation);
+            feedback::observe(case, &seen, &judgement);
+            judgement
+        });
+        if let Some(outbox) = &mut self.outbox {
+            outbox.journal.end(judgement.as_ref());
+        }
+        if judgement.is_some_and(|judgement| !judgement.violations.is_empty()) {
+            self.tell(case);
+        }
+    }
+
+    /// The case is known to kill the process, or has killed one of this session's.
+    fn steers(&self, case: &Case) -> bool {
+        self.steering.steers(case)
+            || !self.settings.ignore_known && self.known.steers(case, &self.versions).is_some()
+    }
+
+    /// Runs a case with violations again, for the details, and hands on those that are new.
+    fn tell(&mut self, case: &Case) {
+        let Ok(seen) = self.session.run(case, Detail::Full) else { return };
+        let judgement = judge(case, &seen, &self.profile, Grade::Violation);
+        for violation in judgement.violations {
+            let cause = Cause::from(violation.clone());
+            let known = self.known.covers(case, &cause, &self.versions).is_some();
+            if known && !self.settings.ignore_known {
+                continue;
+            }
+            match &mut self.outbox {
+                Some(outbox) => {
+                    if let Err(error) = outbox.leave(case, &violation) {
+                        eprintln!("dlpack-fuzz: a finding could not be left ({error}); it is tried again");
+                    }
+                }
+                None => self.stop(case, &seen, violation),
+            }
+        }
+    }
+
+    /// Prints the report and panics: libFuzzer writes the artifact.
+    fn stop(&self, case: &Case, seen: &Observation, violation: Violation) -> ! {
+        let rule = violation.rule;
+        let mut finding = Finding::new(
+            self.settings.backend.clone(),
+            self.settings.profile_text(),
+            case.clone(),
+            Cause::from(violation),
+            self.versions.clone(),
+        );
+        finding.script = reproducer(&ReproInput {
+            case,
+            cause: &finding.cause,
+            build: &self.session.source(case),
+            versions: &self.versions,
+            own: seen.device_before.device().unwrap_or(DLDevice::CPU),
+        });
+        eprintln!("{}", terminal_in(&finding, Style::of(&std::io::stderr())));
+        panic!("{rule} is violated; the report is above");
+    }
+}
+
+/// One mutation in this many is left to libFuzzer, which also tries what no case encodes to.
+const BYTES_ONE_IN: u64 = 8;
+/// One in this many is a case drawn anew: a corpus must not keep the search near its seeds.
+const FRESH_ONE_IN: u64 = 16;
+
+/// Mutates the case that `data[..size]` is; the new size.
+pub fn mutate(data: &mut [u8], size: usize, max_size: usize, seed: u32) -> usize {
+    let mut rng = Rng::new(u64::from(seed));
+    if rng.chance(1, BYTES_ONE_IN) {
+        return libfuzzer_sys::fuzzer_mutate(data, size, max_size);
+    }
+    VOCABULARY.with(|vocabulary| {
+        let case = if rng.chance(1, FRESH_ONE_IN) {
+            generate(&mut rng, vocabulary)
+        } else {
+            let mut case = Case::decode(&data[..size]);
+            case::mutate(&mut case, &mut rng, vocabulary);
+            case
+        };
+        let room = max_size.min(data.len());
+        // A case that does not fit is left to libFuzzer like any other bytes.
+        case.encode_into(&mut data[..room])
+            .unwrap_or_else(|| libfuzzer_sys::fuzzer_mutate(data, size, max_size))
+    })
+}

@@ -1,0 +1,93 @@
+//! A **vocabulary** says what a system under test can be asked: the generator draws nothing else, so that
+//! no run is spent on arrays that cannot be built.
+
+use super::{Dtype, MAX_NDIM, Object};
+use crate::abi::DLDevice;
+
+/// What a backend can express, each with the weight with which it is drawn.
+#[derive(Clone, Debug)]
+pub struct Vocabulary {
+    pub dtypes: Vec<(Dtype, u16)>,
+    pub objects: Vec<(Object, u16)>,
+    pub max_ndim: usize,
+    /// All equally often.
+    pub devices: Vec<DLDevice>,
+}
+
+impl Default for Vocabulary {
+    /// Everything that a case can say, on the CPU. Usual types make up two thirds; each exotic one is met
+    /// within a few hundred draws; the types without bytes are favoured, because they have crashed
+    /// exporters (dtypes.md 3).
+    fn default() -> Self {
+        use super::DtypeClass::*;
+        let mut dtypes = Vec::new();
+        for row in 0..Dtype::TABLE.len() as u8 {
+            let plain = Dtype::from_row(row, 0);
+            if plain.is_flexible() {
+                let sizes: &[(u16, u16)] = &[(0, 12), (1, 3), (3, 3), (8, 3), (16, 2)];
+                dtypes.extend(
+                    sizes
+                        .iter()
+                        .map(|&(size, weight)| (Dtype::from_row(row, size), weight)),
+                );
+            } else {
+                let weight = match plain.class() {
+                    Bool | Integer | Float | Complex => 20,
+                    Extended | LongDouble | NonNumeric => 5,
+                    SubByte => 4,
+                };
+                dtypes.push((plain, weight));
+            }
+        }
+        let swapped: Vec<_> = (dtypes.iter())
+            .filter(|(dtype, _)| dtype.has_byte_order())
+            .map(|&(dtype, weight)| (dtype.swapped(), (weight / 5).max(1)))
+            .collect();
+        dtypes.extend(swapped);
+        let objects = Object::ALL
+            .map(|object| (object, if object == Object::Array { 40 } else { 2 }))
+            .to_vec();
+        Self {
+            dtypes,
+            objects,
+            max_ndim: MAX_NDIM,
+            devices: vec![DLDevice::CPU],
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn everything_can_be_drawn_and_usual_types_are_most() {
+        let all = Vocabulary::default();
+        let weight = |wanted: &dyn Fn(Dtype) -> bool| -> u32 {
+            (all.dtypes.iter())
+                .filter(|(d, _)| wanted(*d))
+                .map(|&(_, w)| u32::from(w))
+                .sum()
+        };
+        let total = weight(&|_| true);
+        for row in 0..Dtype::TABLE.len() as u8 {
+            let share = weight(&|dtype| dtype.row() == row);
+            assert!(
+                share * 1000 > total,
+                "{} is met once in {}",
+                row,
+                total / share.max(1)
+            );
+        }
+        let usual = weight(&Dtype::is_standard);
+        assert!(
+            (total / 2..total * 3 / 4).contains(&usual),
+            "{usual} of {total}"
+        );
+        assert!(
+            all.dtypes
+                .iter()
+                .all(|(dtype, weight)| *weight > 0 && dtype.info().name == dtype.name())
+        );
+    }
+}

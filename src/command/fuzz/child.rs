@@ -1,0 +1,217 @@
+//! A **child** of a session: one libFuzzer process after another in one folder of the session.
+
+use crate::command::arena::{self, Target};
+use crate::command::{At, Failure};
+use dlpack_fuzz::case::Case;
+use dlpack_fuzz::finding::{Cause, Death};
+use dlpack_fuzz::host::journal::{CASE_MAX, Journal, Snapshot};
+use dlpack_fuzz::host::outbox::{self, Outbox};
+use dlpack_fuzz::host::process::{self, LastWords};
+use dlpack_fuzz::host::steering::Steering;
+use dlpack_fuzz::host::worker::Found;
+use std::collections::HashSet;
+use std::path::{Path, PathBuf};
+use std::process::{self as os, Command, ExitStatus, Stdio};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+/// A target that dies this often in a row without running a case will not start at all.
+const VAIN_STARTS: u32 = 5;
+
+pub struct Child {
+    folder: PathBuf,
+    journal: Journal,
+    collected: HashSet<PathBuf>,
+    vain: u32,
+    begun_at_start: u64,
+    running: Option<Running>,
+}
+
+struct Running {
+    process: os::Child,
+    log: LastWords,
+}
+
+/// What a session asks of each of its children.
+pub struct Orders<'a> {
+    pub target: &'a Target,
+    /// The first is written to.
+    pub corpus: &'a [PathBuf],
+    pub deadline: Option<Instant>,
+    /// Cases that this child may run, over all its processes.
+    pub runs: Option<u64>,
+    /// Raised when libFuzzer says that it stopped looking for leaks.
+    pub leaks_unwatched: Arc<AtomicBool>,
+}
+
+/// How a process ended.
+pub enum Ending {
+    /// As it was asked to.
+    Orderly,
+    /// It was killed by this.
+    Killed { case: Case, cause: Cause },
+    /// The harness failed, not the exporter.
+    Defect { case: Case, failure: Failure },
+}
+
+impl Child {
+    pub fn new(folder: PathBuf) -> Result<Self, Failure> {
+        std::fs::create_dir_all(artifacts(&folder)).at(&folder)?;
+        let journal = outbox::prepare(&folder).at(&folder)?;
+        Ok(Self {
+            folder,
+            journal,
+            collected: HashSet::new(),
+            vain: 0,
+            begun_at_start: 0,
+            running: None,
+        })
+    }
+
+    pub fn is_running(&self) -> bool {
+        self.running.is_some()
+    }
+
+    pub fn snapshot(&self) -> Snapshot {
+        self.journal.read()
+    }
+
+    /// Starts a process, unless time or runs are used up.
+    pub fn start(&mut self, orders: &Orders) -> Result<(), Failure> {
+        self.begun_at_start = self.journal.read().begun;
+        let mut command = Command::new(&orders.target.binary);
+        command
+            .args(orders.corpus)
+            .arg(format!("-artifact_prefix={}/", artifacts(&self.folder).display()))
+            .arg(format!("-max_len={CASE_MAX}"))
+            .arg("-timeout=10");
+        if let Some(deadline) = orders.deadline {
+            let left = deadline.saturating_duration_since(Instant::now());
+            if left < Duration::from_secs(1) {
+                return Ok(());
+            }
+            command.arg(format!("-max_total_time={}", left.as_secs()));
+        }
+        if let Some(runs) = orders.runs {
+            let left = runs.saturating_sub(self.begun_at_start);
+            if left == 0 {
+                return Ok(());
+            }
+            command.arg(format!("-runs={left}"));
+        }
+        command
+            .envs(orders.target.variables.iter().map(|(name, value)| (name, value)))
+            .env(outbox::VARIABLE, &self.folder)
+            .stdin(Stdio::null())
+            .stdout(Stdio::null())
+            .stderr(Stdio::piped());
+        let mut process = process::tether(&mut command).spawn().at(&orders.target.binary)?;
+        let errors = process.stderr.take().expect("it was asked for");
+        let unwatched = orders.leaks_unwatched.clone();
+        let log = LastWords::listen(errors, move |line| {
+            if line.contains("libFuzzer disabled leak detection") {
+                unwatched.store(true, Ordering::Relaxed);
+            }
+        });
+        self.running = Some(Running { process, log });
+        Ok(())
+    }
+
+    /// New violations that the target has left.
+    pub fn collect(&mut self) -> Result<Vec<Found>, Failure> {
+        outbox::collect(&self.folder, &mut self.collected).at(&self.folder)
+    }
+
+    /// How the process ended, if it has.
+    pub fn ending(&mut self) -> Result<Option<Ending>, Failure> {
+        let Some(running) = &mut self.running else { return Ok(None) };
+        let Some(status) = running.process.try_wait().at(&self.folder)? else { return Ok(None) };
+        self.autopsy(status).map(Some)
+    }
+
+    /// Ends the process: politely first, so that libFuzzer finishes what it writes.
+    pub fn end(&mut self) {
+        let Some(mut running) = self.running.take() else { return };
+        process::signal(&running.process, libc::SIGINT);
+        let deadline = Instant::now() + Duration::from_secs(2);
+        if !matches!(process::wait_until(&mut running.process, deadline), Ok(Some(_))) {
+            process::signal(&running.process, libc::SIGKILL);
+            let _ = running.process.wait();
+        }
+    }
+
+    /// The next process goes round such cases.
+    pub fn steer(&self, steering: &Steering) -> Result<(), Failure> {
+        let path = Outbox::steer(&self.folder);
+        steering.write(&path).at(&path)
+    }
+
+    fn autopsy(&mut self, status: ExitStatus) -> Result<Ending, Failure> {
+        let Some(running) = self.running.take() else { return Ok(Ending::Orderly) };
+        let state = self.journal.read();
+        self.journal.settle();
+        if status.success() && !state.in_flight() {
+            return Ok(Ending::Orderly);
+        }
+        // The listener reads on for a moment after the pipe's writer is gone.
+        std::thread::sleep(Duration::from_millis(50));
+        let log = running.log.text();
+        let in_flight = state.case.as_ref().filter(|_| state.in_flight()).cloned();
+        // libFuzzer's file comes first: a leak shows after its case has ended.
+        let bytes = self.take_artifact().or(in_flight);
+        if state.begun == self.begun_at_start {
+            self.vain += 1;
+        } else {
+            self.vain = 0;
+        }
+        let Some(bytes) = bytes.filter(|_| self.vain < VAIN_STARTS) else {
+            return Err(Failure::new(format!(
+                "the fuzz target ended ({}) and names no case{}",
+                process::Death::of(status),
+                last_line(&log)
+            )));
+        };
+        let case = Case::decode(&bytes);
+        if let Err(failure) = arena::own_defect(&case, &log) {
+            return Ok(Ending::Defect { case, failure });
+        }
+        let death = Cause::from(arena::death(process::Death::of(status)));
+        let cause = match death {
+            // These are the library's own doing; whatever the log says came before.
+            Cause::Crash(ref crash) if matches!(crash.death, Death::Signal(_) | Death::Exit(0)) => death,
+            death => arena::cause_in(&log).unwrap_or(death),
+        };
+        Ok(Ending::Killed { case, cause })
+    }
+
+    /// The input that libFuzzer wrote when it died; the file is removed, for the next death is another.
+    fn take_artifact(&self) -> Option<Vec<u8>> {
+        let mut taken = None;
+        for entry in std::fs::read_dir(artifacts(&self.folder)).ok()?.flatten() {
+            let is_death = !entry.file_name().to_string_lossy().starts_with("slow-unit-");
+            if is_death {
+                taken = std::fs::read(entry.path()).ok();
+            }
+            let _ = std::fs::remove_file(entry.path());
+        }
+        taken
+    }
+}
+
+impl Drop for Child {
+    fn drop(&mut self) {
+        self.end();
+    }
+}
+
+fn artifacts(folder: &Path) -> PathBuf {
+    folder.join("artifacts")
+}
+
+fn last_line(log: &str) -> String {
+    match log.lines().rev().find(|line| !line.trim().is_empty()) {
+        Some(line) => format!("; its last words: {}", line.trim()),
+        None => String::new(),
+    }
+}

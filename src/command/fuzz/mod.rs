@@ -1,0 +1,257 @@
+//! `fuzz`: a session that lives through crashes. libFuzzer searches, in child processes; this command
+//! starts them, takes what they find, and starts them again when a case kills them.
+
+mod child;
+pub mod engine;
+
+use super::lab::Lab;
+use super::options::{Effort, Keeping, Output, Sanitizer, Subject, project};
+use super::record::{Met, Recorder};
+use super::summary::{self, Summary};
+use super::{At, Failure, Status};
+use child::{Child, Ending, Orders};
+use clap::Args;
+use dlpack_fuzz::case::Case;
+use dlpack_fuzz::finding::Cause;
+use dlpack_fuzz::host::journal::Snapshot;
+use dlpack_fuzz::host::process;
+use dlpack_fuzz::host::scratch::Scratch;
+use dlpack_fuzz::host::steering::Steering;
+use std::path::PathBuf;
+use std::process::Stdio;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::mpsc::{self, Receiver};
+use std::time::{Duration, Instant};
+use summary::StatusLine;
+
+/// Search with libFuzzer, past known findings and past crashes
+///
+/// Each new finding is recorded once, shrunk, and given a reproducer that is run in a fresh interpreter. A
+/// case that kills its process ends a child, never the session. New inputs go to the corpus folder; the
+/// committed seeds are read and never written.
+#[derive(Args)]
+#[command(after_help = "\
+Examples:
+  dlpack-fuzz fuzz --time 600                      ten minutes on NumPy with AddressSanitizer
+  dlpack-fuzz fuzz --sanitizer none --jobs 1       six times as many cases, no stable-Rust caveats
+  dlpack-fuzz fuzz --profile strict --runs 1000000
+  dlpack-fuzz fuzz --knob copy-true=warning --findings /tmp/f
+
+Exit status: 0 nothing new, 1 findings, 2 could not run (also when leaks could not be watched).")]
+pub struct Fuzz {
+    /// The fuzz target, a file of fuzz/fuzz_targets
+    #[arg(default_value = "dunder_dlpack")]
+    target: String,
+
+    /// What watches memory
+    #[arg(long, value_name = "NAME", default_value = "address")]
+    sanitizer: Sanitizer,
+
+    /// Where new inputs go [default: fuzz/corpus/TARGET]
+    #[arg(long, value_name = "DIR")]
+    corpus: Option<PathBuf>,
+
+    #[command(flatten)]
+    subject: Subject,
+    #[command(flatten)]
+    effort: Effort,
+    #[command(flatten)]
+    keeping: Keeping,
+    #[command(flatten)]
+    output: Output,
+}
+
+/// Something that a child met, on its way to the recorder.
+type Meeting = (Case, Cause);
+
+/// Numbers of the session that two threads share.
+#[derive(Default)]
+struct Tally {
+    findings: AtomicU64,
+    crashes: AtomicU64,
+}
+
+impl Fuzz {
+    pub fn run(self) -> Result<Status, Failure> {
+        let lab = Lab::open(&self.subject)?;
+        let root = project();
+        let messages = if self.output.quiet { Stdio::null() } else { Stdio::inherit() };
+        let target = engine::build(&root, &self.target, self.sanitizer, &self.subject, messages)?;
+        process::catch_interrupts();
+        let mut recorder = Recorder::open(&lab, &self.keeping.findings, Some(target.clone()))?;
+
+        let own = self.corpus.clone().unwrap_or_else(|| root.join("fuzz/corpus").join(&self.target));
+        std::fs::create_dir_all(&own).at(&own)?;
+        let mut corpus = vec![std::path::absolute(&own).at(&own)?];
+        corpus.extend(Some(root.join("corpus").join(&self.target)).filter(|seeds| seeds.is_dir()));
+        let jobs = self.effort.jobs();
+        let orders = Orders {
+            target: &target,
+            corpus: &corpus,
+            deadline: self.effort.time().map(|time| Instant::now() + time),
+            runs: self.effort.runs.map(|runs| runs.div_ceil(jobs as u64)),
+            leaks_unwatched: Arc::new(AtomicBool::new(false)),
+        };
+        let scratch = Scratch::new().at(&std::env::temp_dir())?;
+        let mut children = (0..jobs)
+            .map(|number| Child::new(scratch.path().join(number.to_string())))
+            .collect::<Result<Vec<_>, _>>()?;
+
+        let started = Instant::now();
+        let line = StatusLine::new(self.output);
+        let tally = Tally::default();
+        let (sender, meetings) = mpsc::channel();
+        let outcome = std::thread::scope(|scope| {
+            let recording = scope.spawn(|| record(&mut recorder, meetings, &tally, &line));
+            let session = Session { orders: &orders, tally: &tally, line: &line, started };
+            let outcome = session.run(&mut children, sender);
+            children.iter_mut().for_each(Child::end);
+            let recorded = recording.join().unwrap_or_else(|_| {
+                Err(Failure::new("the recorder panicked; a defect of dlpack-fuzz itself"))
+            });
+            outcome.and(recorded)
+        });
+        line.finish();
+        let closed = recorder.close();
+        let summary = Summary {
+            lab: &lab,
+            versions: recorder.worker().versions().clone(),
+            state: total(&children),
+            counts: None,
+            elapsed: started.elapsed(),
+            kept: recorder.kept(),
+            known: recorder.known(),
+            crashes: tally.crashes.load(Ordering::Relaxed),
+        };
+        summary.print(self.output);
+        outcome.and(closed)?;
+        if orders.leaks_unwatched.load(Ordering::Relaxed) {
+            return Err(Failure::new(
+                "libFuzzer disabled leak detection after every mutation: leaks were not watched from \
+                 then on. Some run leaves memory behind that it should not: a defect of dlpack-fuzz itself",
+            ));
+        }
+        Ok(summary.status())
+    }
+}
+
+/// What the loop over the children needs.
+struct Session<'a> {
+    orders: &'a Orders<'a>,
+    tally: &'a Tally,
+    line: &'a StatusLine,
+    started: Instant,
+}
+
+impl Session<'_> {
+    /// Keeps the children running until each has ended as it was asked to, or a person wants the end.
+    fn run(&self, children: &mut [Child], meetings: mpsc::Sender<Meeting>) -> Result<(), Failure> {
+        let mut steering = Steering::default();
+        let mut defect = Ok(());
+        for child in children.iter_mut() {
+            child.start(self.orders)?;
+        }
+        let mut shown = (Instant::now(), 0, false);
+        while children.iter().any(Child::is_running) && !process::is_interrupted() {
+            std::thread::sleep(Duration::from_millis(100));
+            for child in children.iter_mut() {
+                let ending = child.ending()?;
+                // After the end was seen, so that what was left just before it is not missed.
+                self.take(child, &meetings)?;
+                match ending {
+                    None | Some(Ending::Orderly) => continue,
+                    Some(Ending::Killed { case, cause }) => {
+                        self.tally.crashes.fetch_add(1, Ordering::Relaxed);
+                        steering.go_round(&case);
+                        // The recorder ends early only with a failure of its own, which is told then.
+                        let _ = meetings.send((case, cause));
+                    }
+                    Some(Ending::Defect { case, failure }) => {
+                        self.line.say(&format!("{failure}"));
+                        steering.go_round(&case);
+                        defect = Err(failure);
+                    }
+                }
+                child.steer(&steering)?;
+                child.start(self.orders)?;
+            }
+            if self.orders.leaks_unwatched.load(Ordering::Relaxed) && !shown.2 {
+                shown.2 = true;
+                self.line.say("DEFECT of dlpack-fuzz: libFuzzer disabled leak detection after every mutation");
+            }
+            let since = shown.0.elapsed();
+            if since >= Duration::from_secs(1) {
+                let state = total(children);
+                let rate = state.begun.saturating_sub(shown.1) as f64 / since.as_secs_f64();
+                self.show(&state, rate as u64);
+                shown = (Instant::now(), state.begun, shown.2);
+            }
+        }
+        for child in children.iter_mut() {
+            // One may have been killed since it was last looked at.
+            if let Some(Ending::Killed { case, cause }) = child.ending()? {
+                self.tally.crashes.fetch_add(1, Ordering::Relaxed);
+                let _ = meetings.send((case, cause));
+            }
+            child.end();
+            self.take(child, &meetings)?;
+        }
+        defect
+    }
+
+    fn take(&self, child: &mut Child, meetings: &mpsc::Sender<Meeting>) -> Result<(), Failure> {
+        for found in child.collect()? {
+            let case = super::options::parse_case(&found.case)?;
+            if let Some(violation) = found.broken.violation() {
+                let _ = meetings.send((case, Cause::from(violation)));
+            }
+        }
+        Ok(())
+    }
+
+    fn show(&self, state: &Snapshot, rate: u64) {
+        self.line.show(&format!(
+            "{} runs  {}/s  {}/{} rules  {} findings  {} crashes  {}",
+            summary::grouped(state.begun),
+            summary::grouped(rate),
+            state.checked.len(),
+            dlpack_fuzz::oracle::rules().len(),
+            self.tally.findings.load(Ordering::Relaxed),
+            self.tally.crashes.load(Ordering::Relaxed),
+            summary::clock(self.started.elapsed()),
+        ));
+    }
+}
+
+/// Takes meetings until there are no more; runs beside the session, because shrinking takes seconds.
+fn record(
+    recorder: &mut Recorder,
+    meetings: Receiver<Meeting>,
+    tally: &Tally,
+    line: &StatusLine,
+) -> Result<(), Failure> {
+    let mut failed = Ok(());
+    for (case, cause) in meetings {
+        match recorder.record(&case, cause) {
+            Ok(Met::Known | Met::Again) => {}
+            Ok(Met::New) => {
+                tally.findings.fetch_add(1, Ordering::Relaxed);
+                if let Some(kept) = recorder.kept().last() {
+                    line.say(&summary::headline(kept));
+                }
+            }
+            // One case that cannot be recorded must not lose the others.
+            Err(failure) => {
+                line.say(&failure.to_string());
+                failed = Err(failure);
+            }
+        }
+    }
+    failed
+}
+
+/// The children's journals in one.
+fn total(children: &[Child]) -> Snapshot {
+    summary::sum(children.iter().map(Child::snapshot))
+}

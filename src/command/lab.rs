@@ -1,0 +1,49 @@
+//! The **lab**: what every command that runs cases sets up first: profile, environment, known findings and
+//! workers.
+
+use super::Failure;
+use super::options::Subject;
+use dlpack_fuzz::finding::Known;
+use dlpack_fuzz::host::worker::{Launch, Worker};
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+/// How long one case may take: as long as libFuzzer's `-timeout` gives it, far more than any needs on a
+/// busy machine.
+pub const CASE_LIMIT: Duration = Duration::from_secs(10);
+
+pub struct Lab {
+    pub subject: Subject,
+    pub known: Known,
+    /// The environment's folder.
+    pub env: PathBuf,
+}
+
+impl Lab {
+    /// Checks everything that can be checked without an interpreter.
+    pub fn open(subject: &Subject) -> Result<Self, Failure> {
+        subject.profile()?;
+        let env = subject.environment()?;
+        let known = Known::load(&subject.known_folder(), &subject.backend)?;
+        Ok(Self { subject: subject.clone(), known, env })
+    }
+
+    /// Starts a worker; `steer` is a file of cases that its sweeps leave out.
+    pub fn worker(&self, steer: Option<&Path>) -> Result<Worker, Failure> {
+        let program = std::env::current_exe()
+            .map_err(|error| Failure::new(format!("this program cannot find itself: {error}")))?;
+        let launch = Launch { program, arguments: self.arguments(steer), limit: CASE_LIMIT };
+        Ok(Worker::start(launch)?)
+    }
+
+    fn arguments(&self, steer: Option<&Path>) -> Vec<OsString> {
+        let mut arguments = vec![OsString::from("worker")];
+        arguments.extend(self.subject.arguments());
+        if let Some(steer) = steer {
+            arguments.push("--steer".into());
+            arguments.push(steer.into());
+        }
+        arguments
+    }
+}

@@ -1,0 +1,182 @@
+//! The **recorder** turns what a sweep or a session meets into findings: each fault once, shrunk, with a
+//! reproducer that was run, and kept on disk.
+//!
+//! Goes in: a case with its cause, as often as it is met. A finding that cannot be written (a full disk) is
+//! kept in memory, tried again with every later one, and printed in full at the end if all fails.
+
+use super::arena::{self, Arena, Target};
+use super::lab::Lab;
+use super::repro;
+use super::{Failure, print};
+use dlpack_fuzz::case::Case;
+use dlpack_fuzz::finding::{Cause, Finding, Identity, Store};
+use dlpack_fuzz::host::worker::Worker;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+/// How long one finding may be shrunk. A crash takes a new process per try, about a fifth of a second.
+const SHRINK_LIMIT: Duration = Duration::from_secs(20);
+
+pub struct Recorder<'a> {
+    lab: &'a Lab,
+    store: Store,
+    worker: Worker,
+    target: Option<Target>,
+    kept: Vec<Kept>,
+    /// Faults as they were met, before shrinking: met again they cost nothing.
+    met: Vec<(Cause, Identity)>,
+    /// Meetings with findings that are known.
+    known: u64,
+}
+
+/// A finding of this session.
+#[derive(Clone, Debug)]
+pub struct Kept {
+    pub finding: Finding,
+    pub count: u64,
+    /// Its folder, or why it has none.
+    pub folder: Result<PathBuf, String>,
+}
+
+/// What became of something that was met.
+pub enum Met {
+    /// It is known and reported upstream.
+    Known,
+    /// It was met before in this session.
+    Again,
+    /// A new finding, the last of [`Recorder::kept`].
+    New,
+}
+
+impl<'a> Recorder<'a> {
+    pub fn open(lab: &'a Lab, findings: &Path, target: Option<Target>) -> Result<Self, Failure> {
+        Ok(Self {
+            lab,
+            store: Store::open(findings)?,
+            worker: lab.worker(None)?,
+            target,
+            kept: Vec::new(),
+            met: Vec::new(),
+            known: 0,
+        })
+    }
+
+    pub fn kept(&self) -> &[Kept] {
+        &self.kept
+    }
+
+    pub fn known(&self) -> u64 {
+        self.known
+    }
+
+    pub fn worker(&mut self) -> &mut Worker {
+        &mut self.worker
+    }
+
+    /// Takes what was met.
+    pub fn record(&mut self, case: &Case, cause: Cause) -> Result<Met, Failure> {
+        if self.is_known(case, &cause) {
+            self.known += 1;
+            return Ok(Met::Known);
+        }
+        // A death has no key that says it is the same fault again: only shrinking shows that.
+        if let Cause::Violation(_) = cause {
+            let met = self.met.iter().find(|(met, _)| arena::is_same(met, &cause));
+            if let Some((_, identity)) = met {
+                let identity = identity.clone();
+                self.count(&identity);
+                return Ok(Met::Again);
+            }
+        }
+        let (case, cause) = self.reduce(case, cause)?;
+        if self.is_known(&case, &cause) {
+            self.known += 1;
+            return Ok(Met::Known);
+        }
+        let identity = Identity::of(&case, &cause);
+        self.met.push((cause.clone(), identity.clone()));
+        if self.count(&identity) {
+            return Ok(Met::Again);
+        }
+        let mut finding = Finding::new(
+            &self.lab.subject.backend,
+            self.lab.subject.profile_text(),
+            case,
+            cause,
+            self.worker.versions().clone(),
+        );
+        repro::attach(self.lab, &mut self.worker, &mut finding)?;
+        self.keep(finding);
+        Ok(Met::New)
+    }
+
+    /// Tries once more to write what could not be written. What still cannot be is printed, so that it is
+    /// in somebody's terminal or log.
+    pub fn close(&mut self) -> Result<(), Failure> {
+        self.save_again();
+        let unsaved: Vec<_> = self.kept.iter().filter(|kept| kept.folder.is_err()).collect();
+        if unsaved.is_empty() {
+            return Ok(());
+        }
+        for kept in &unsaved {
+            let text = serde_json::to_string(&kept.finding).unwrap_or_default();
+            print(&format!("{text}\n"));
+        }
+        let reason = unsaved[0].folder.as_ref().err().cloned().unwrap_or_default();
+        Err(Failure::new(format!(
+            "{} findings could not be written and are printed above as JSON: {reason}",
+            unsaved.len()
+        )))
+    }
+
+    /// The simplest case that shows the fault, and the cause as it shows there. A fault that does not show
+    /// again is kept as it was met: it did happen.
+    fn reduce(&mut self, case: &Case, cause: Cause) -> Result<(Case, Cause), Failure> {
+        let mut arena = Arena::Worker(&mut self.worker);
+        let again = arena::causes(&mut arena, case)?;
+        let shown = (again.iter().find(|again| arena::is_same(again, &cause)))
+            // A sanitizer or libFuzzer names a death its own way; the worker's word is the system's.
+            .or_else(|| again.iter().find(|again| matches!(again, Cause::Crash(_))))
+            .cloned();
+        let (mut arena, fault) = match (shown, &self.target) {
+            (Some(shown), _) => (arena, shown),
+            (None, Some(target)) => {
+                let mut arena = Arena::Target(target);
+                let again = arena::causes(&mut arena, case)?;
+                match again.into_iter().find(|again| arena::is_same(again, &cause)) {
+                    Some(shown) => (arena, shown),
+                    None => return Ok((case.clone(), cause)),
+                }
+            }
+            (None, None) => return Ok((case.clone(), cause)),
+        };
+        let case = arena::shrink(&mut arena, case, &fault, SHRINK_LIMIT)?;
+        let shown = arena::causes(&mut arena, &case)?;
+        let cause = shown.into_iter().find(|shown| arena::is_same(shown, &fault)).unwrap_or(fault);
+        Ok((case, cause))
+    }
+
+    fn is_known(&self, case: &Case, cause: &Cause) -> bool {
+        !self.lab.subject.ignore_known
+            && self.lab.known.covers(case, cause, self.worker.versions()).is_some()
+    }
+
+    /// Counts a meeting with a finding of this session, if it is one.
+    fn count(&mut self, identity: &Identity) -> bool {
+        let kept = self.kept.iter_mut().find(|kept| kept.finding.identity == *identity);
+        kept.map(|kept| kept.count += 1).is_some()
+    }
+
+    fn keep(&mut self, finding: Finding) {
+        self.save_again();
+        let folder = self.store.save(&finding).map_err(|error| error.to_string());
+        self.kept.push(Kept { finding, count: 1, folder });
+    }
+
+    fn save_again(&mut self) {
+        for kept in self.kept.iter_mut().filter(|kept| kept.folder.is_err()) {
+            kept.folder = self.store.save(&kept.finding).map_err(|error| error.to_string());
+        }
+    }
+}
+

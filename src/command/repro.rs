@@ -1,0 +1,110 @@
+//! `repro`: the stand-alone Python script that shows a case, and whether it shows the fault.
+
+use super::arena::{self, Arena};
+use super::lab::Lab;
+use super::options::{Output, Subject, read_case};
+use super::{Failure, Status, print};
+use clap::Args;
+use dlpack_fuzz::finding::{self, Finding, Reproduced};
+use dlpack_fuzz::host::interpreter::python_of;
+use dlpack_fuzz::host::worker::Worker;
+use serde_json::json;
+use std::time::Duration;
+
+/// A script that takes longer hangs, or shows a hang.
+const SCRIPT_LIMIT: Duration = Duration::from_secs(60);
+
+/// Print a stand-alone Python script for a case, or run it
+///
+/// The script uses Python, ctypes and the library only, so that it can be pasted into an issue. With --run
+/// it runs in a fresh interpreter of the environment.
+#[derive(Args)]
+#[command(after_help = "\
+Examples:
+  dlpack-fuzz repro \"array(shape=(6,), dtype='float32').__dlpack__(dl_device=(2, 0))\" > repro.py
+  dlpack-fuzz repro findings/numpy/EXC-DEVICE-ValueError/case.txt --run
+
+Exit status: 0 the case breaks nothing, 1 it shows a fault (with --run: the script shows it), 2 could not run.")]
+pub struct Repro {
+    /// Case text, or a file with its text (.txt) or its bytes
+    #[arg(required_unless_present = "text")]
+    case: Option<String>,
+    /// The same as CASE
+    #[arg(long = "case", value_name = "TEXT", conflicts_with = "case")]
+    text: Option<String>,
+    /// Run the script in a fresh interpreter and say whether it shows the fault
+    #[arg(long)]
+    run: bool,
+    #[command(flatten)]
+    subject: Subject,
+    #[command(flatten)]
+    output: Output,
+}
+
+impl Repro {
+    pub fn run(self) -> Result<Status, Failure> {
+        let case = read_case(self.case.or(self.text).as_deref().unwrap_or_default())?;
+        let lab = Lab::open(&self.subject)?;
+        let mut worker = lab.worker(None)?;
+        let causes = arena::causes(&mut Arena::Worker(&mut worker), &case)?;
+        if causes.is_empty() && !self.output.json {
+            eprintln!("dlpack-fuzz: the case breaks no rule and kills nothing: {case}");
+        }
+        let mut findings = Vec::new();
+        for cause in causes {
+            let profile = lab.subject.profile_text();
+            let versions = worker.versions().clone();
+            let mut finding =
+                Finding::new(&lab.subject.backend, profile, case.clone(), cause, versions);
+            finding.script = script(&mut worker, &finding)?;
+            if self.run {
+                finding.reproduced = run(&lab, &finding);
+            }
+            findings.push(finding);
+        }
+        print(&if self.output.json {
+            format!("{:#}\n", json!(findings))
+        } else {
+            as_text(&findings, self.output)
+        });
+        let shown = match self.run {
+            true => findings.iter().any(|finding| finding.reproduced == Reproduced::Confirmed),
+            false => !findings.is_empty(),
+        };
+        Ok(if shown { Status::Findings } else { Status::NothingNew })
+    }
+}
+
+/// The scripts one after another, each with what came of it as a comment: the whole is still Python.
+fn as_text(findings: &[Finding], output: Output) -> String {
+    let mut text = String::new();
+    for finding in findings {
+        text += &finding.script;
+        if finding.reproduced != Reproduced::NotTried && !output.quiet {
+            text += &format!("# {}: {}\n", finding.identity, finding.reproduced);
+        }
+    }
+    text
+}
+
+/// Gives a finding its script and says whether a fresh interpreter shows the fault with it.
+pub fn attach(lab: &Lab, worker: &mut Worker, finding: &mut Finding) -> Result<(), Failure> {
+    finding.script = script(worker, finding)?;
+    finding.reproduced = run(lab, finding);
+    Ok(())
+}
+
+fn script(worker: &mut Worker, finding: &Finding) -> Result<String, Failure> {
+    let build = worker.source(&finding.case)?;
+    Ok(finding::reproducer(&finding::ReproInput {
+        case: &finding.case,
+        cause: &finding.cause,
+        build: &build,
+        versions: &finding.versions,
+        own: finding.case.tensor.device,
+    }))
+}
+
+fn run(lab: &Lab, finding: &Finding) -> Reproduced {
+    finding::confirm(&finding.script, &finding.cause, &python_of(&lab.env), SCRIPT_LIMIT)
+}

@@ -1,0 +1,267 @@
+//! What a sweep or a session shows: a status line while it runs, and at its end the rules, the findings
+//! and one line of totals.
+
+use super::lab::Lab;
+use super::options::Output;
+use super::record::Kept;
+use super::{Status, print};
+use dlpack_fuzz::host::Versions;
+use dlpack_fuzz::host::journal::{Counts, Snapshot};
+use dlpack_fuzz::oracle::rules;
+use dlpack_fuzz::report::{self, RuleCount, Style};
+use indicatif::{ProgressBar, ProgressStyle};
+use serde_json::json;
+use std::fmt::Write;
+use std::io::IsTerminal;
+use std::sync::Mutex;
+use std::time::{Duration, Instant};
+
+/// How often the status is printed where it cannot be overwritten.
+const PLAIN_INTERVAL: Duration = Duration::from_secs(10);
+
+/// One line on standard error that says how far it is.
+pub enum StatusLine {
+    Quiet,
+    /// A terminal: the line is overwritten.
+    Bar(ProgressBar),
+    /// A log: a new line now and then; the time of the last one.
+    Plain(Mutex<Instant>),
+}
+
+impl StatusLine {
+    /// A line without an end, for a session.
+    pub fn new(output: Output) -> Self {
+        Self::with(output, ProgressBar::no_length(), "{spinner} {msg}")
+    }
+
+    /// A bar up to a known number of cases, for a sweep.
+    pub fn up_to(output: Output, cases: u64) -> Self {
+        let style = "{bar:30} {percent:>3}%  {msg}  {elapsed_precise}, {eta} left";
+        Self::with(output, ProgressBar::new(cases), style)
+    }
+
+    fn with(output: Output, bar: ProgressBar, style: &str) -> Self {
+        if output.quiet {
+            return Self::Quiet;
+        }
+        if !std::io::stderr().is_terminal() {
+            return Self::Plain(Mutex::new(Instant::now()));
+        }
+        bar.set_style(ProgressStyle::with_template(style).expect("the template is a constant"));
+        Self::Bar(bar)
+    }
+
+    /// How many of the cases are done.
+    pub fn advance(&self, cases: u64) {
+        if let Self::Bar(bar) = self {
+            bar.set_position(cases);
+        }
+    }
+
+    pub fn show(&self, text: &str) {
+        match self {
+            Self::Quiet => {}
+            Self::Bar(bar) => {
+                bar.set_message(text.to_owned());
+                bar.tick();
+            }
+            Self::Plain(last) => {
+                let mut last = last.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+                if last.elapsed() >= PLAIN_INTERVAL {
+                    *last = Instant::now();
+                    eprintln!("{text}");
+                }
+            }
+        }
+    }
+
+    /// Something that must not be overwritten.
+    pub fn say(&self, text: &str) {
+        match self {
+            Self::Quiet => {}
+            Self::Bar(bar) => bar.suspend(|| eprintln!("{text}")),
+            Self::Plain(_) => eprintln!("{text}"),
+        }
+    }
+
+    pub fn finish(&self) {
+        if let Self::Bar(bar) = self {
+            bar.finish_and_clear();
+        }
+    }
+}
+
+/// Everything that is told at the end.
+pub struct Summary<'a> {
+    pub lab: &'a Lab,
+    pub versions: Versions,
+    pub state: Snapshot,
+    /// Known for sweeps.
+    pub counts: Option<Counts>,
+    pub elapsed: Duration,
+    pub kept: &'a [Kept],
+    pub known: u64,
+    pub crashes: u64,
+}
+
+impl Summary<'_> {
+    pub fn status(&self) -> Status {
+        if self.kept.is_empty() { Status::NothingNew } else { Status::Findings }
+    }
+
+    pub fn print(&self, output: Output) {
+        print(&if output.json { format!("{:#}\n", self.json()) } else { self.text(output) });
+    }
+
+    fn text(&self, output: Output) -> String {
+        let mut text = String::new();
+        if let Some(counts) = self.counts.as_ref().filter(|_| !output.quiet) {
+            text += &table(counts);
+            text.push('\n');
+        }
+        for kept in self.kept {
+            let _ = writeln!(text, "{}", report::terminal_in(&kept.finding, Style::of(&std::io::stdout())));
+            let _ = writeln!(text, "    seen {} times; {}\n", kept.count, place(kept));
+        }
+        let _ = writeln!(text, "{}", self.totals());
+        text
+    }
+
+    /// `123,456 cases in 0:12, 10,288/s: …`
+    fn totals(&self) -> String {
+        let [lawful, info, warning, violation] = self.state.grades.map(grouped);
+        let rate = self.state.done as f64 / self.elapsed.as_secs_f64().max(0.001);
+        let judged: u64 = self.state.grades.iter().sum();
+        format!(
+            "{} cases in {}, {}/s: {lawful} lawful, {info} with a note, {warning} with a warning, \
+             {violation} with a violation, {} not expressible; {} crashes; {} times something known; \
+             {} of {} rules checked; {} new findings",
+            grouped(self.state.done),
+            clock(self.elapsed),
+            grouped(rate as u64),
+            grouped(self.state.done.saturating_sub(judged + self.crashes)),
+            self.crashes,
+            grouped(self.known),
+            self.state.checked.len(),
+            rules().len(),
+            self.kept.len(),
+        )
+    }
+
+    fn json(&self) -> serde_json::Value {
+        let rules: Vec<_> = (rules().iter().enumerate())
+            .map(|(place, rule)| {
+                let counts = self.counts.as_ref();
+                json!({
+                    "id": rule.id,
+                    "checked": self.state.checked.contains(place),
+                    "fired": self.state.fired.contains(place),
+                    "times_checked": counts.map(|counts| counts.checked[place]),
+                    "times_fired": counts.map(|counts| counts.fired[place]),
+                })
+            })
+            .collect();
+        let findings: Vec<_> = (self.kept.iter())
+            .map(|kept| {
+                json!({
+                    "finding": kept.finding,
+                    "count": kept.count,
+                    "folder": kept.folder.as_ref().ok(),
+                })
+            })
+            .collect();
+        let [lawful, info, warning, violation] = self.state.grades;
+        json!({
+            "backend": self.lab.subject.backend,
+            "profile": self.lab.subject.profile_text(),
+            "versions": self.versions,
+            "cases": self.state.done,
+            "seconds": self.elapsed.as_secs_f64(),
+            "grades": { "lawful": lawful, "info": info, "warning": warning, "violation": violation },
+            "crashes": self.crashes,
+            "known": self.known,
+            "rules": rules,
+            "findings": findings,
+        })
+    }
+}
+
+/// One line for a finding that was just kept.
+pub fn headline(kept: &Kept) -> String {
+    let finding = &kept.finding;
+    format!(
+        "FOUND {}: {} ({}); {}",
+        finding.identity,
+        finding.case,
+        finding.cause.seen(),
+        place(kept)
+    )
+}
+
+fn place(kept: &Kept) -> String {
+    match &kept.folder {
+        Ok(folder) => folder.display().to_string(),
+        Err(reason) => format!("NOT WRITTEN: {reason}"),
+    }
+}
+
+/// Rules with how often they were checked and fired, and those that cannot be observed.
+fn table(counts: &Counts) -> String {
+    let counts: Vec<_> = (rules().iter().enumerate())
+        .map(|(place, rule)| RuleCount {
+            id: rule.id.to_owned(),
+            checked: counts.checked[place],
+            fired: counts.fired[place],
+        })
+        .collect();
+    report::table(&counts)
+}
+
+/// `1,234,567`
+pub fn grouped(number: u64) -> String {
+    let digits = number.to_string();
+    let mut text = String::new();
+    for (place, digit) in digits.chars().enumerate() {
+        if place > 0 && (digits.len() - place) % 3 == 0 {
+            text.push(',');
+        }
+        text.push(digit);
+    }
+    text
+}
+
+/// `1:02:03` or `2:03`
+pub fn clock(time: Duration) -> String {
+    let seconds = time.as_secs();
+    let (hours, minutes, seconds) = (seconds / 3600, seconds / 60 % 60, seconds % 60);
+    if hours > 0 {
+        format!("{hours}:{minutes:02}:{seconds:02}")
+    } else {
+        format!("{minutes}:{seconds:02}")
+    }
+}
+
+/// Several journals in one; it names no case.
+pub fn sum(states: impl Iterator<Item = Snapshot>) -> Snapshot {
+    states.fold(Snapshot::default(), |mut sum, state| {
+        sum.begun += state.begun;
+        sum.done += state.done;
+        sum.findings += state.findings;
+        sum.checked.union(&state.checked);
+        sum.fired.union(&state.fired);
+        sum.grades.iter_mut().zip(state.grades).for_each(|(sum, more)| *sum += more);
+        sum
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_and_times_read_well() {
+        assert_eq!(["0", "999", "1,000", "1,234,567"], [0, 999, 1000, 1_234_567].map(grouped).each_ref().map(|text| text.as_str()));
+        assert_eq!(clock(Duration::from_secs(63)), "1:03");
+        assert_eq!(clock(Duration::from_secs(3723)), "1:02:03");
+    }
+}

@@ -1,0 +1,67 @@
+//! `worker`: the child that runs cases for the other commands. Not for people.
+
+use dlpack_fuzz::host::steering::Steering;
+use super::options::Subject;
+use super::{At, Failure, Status};
+use clap::Args;
+use dlpack_fuzz::case::Vocabulary;
+use dlpack_fuzz::case::sweep::Sweep;
+use dlpack_fuzz::finding::{Cause, Known};
+use dlpack_fuzz::host::worker::{Bench, Outlet, journal};
+use dlpack_fuzz::host::{Error, Options, Session};
+use std::path::PathBuf;
+
+/// Run cases for a parent process
+#[derive(Args)]
+pub struct Work {
+    #[command(flatten)]
+    subject: Subject,
+    /// The page of shared memory that the parent made
+    #[arg(long)]
+    journal: PathBuf,
+    /// Cases that are not to be run in sweeps
+    #[arg(long)]
+    steer: Option<PathBuf>,
+}
+
+impl Work {
+    pub fn run(self) -> Result<Status, Failure> {
+        let outlet = Outlet::claim().map_err(|error| Failure::new(error.to_string()))?;
+        match self.prepare() {
+            Err(failure) => outlet.fail(&Error(failure.to_string())),
+            Ok((session, known, steering)) => {
+                let versions = session.versions();
+                let sweep = Sweep::new(&Vocabulary::default());
+                let bench = Bench {
+                    session,
+                    profile: self.subject.profile()?,
+                    journal: journal(&self.journal)?,
+                    sweep: (sweep.len() as u64, &|place| sweep.case(place as usize)),
+                    steers: &|case| {
+                        steering.steers(case)
+                            || !self.subject.ignore_known && known.steers(case, &versions).is_some()
+                    },
+                    is_known: &|case, violation| {
+                        !self.subject.ignore_known
+                            && known.covers(case, &Cause::from(violation.clone()), &versions).is_some()
+                    },
+                };
+                // The parent is gone when its pipes are.
+                let _ = bench.serve(outlet);
+            }
+        }
+        // Python is not asked to clean up: that would run what is not tested here.
+        Ok(Status::NothingNew)
+    }
+
+    fn prepare(&self) -> Result<(Session, Known, Steering), Failure> {
+        let options =
+            Options { env: self.subject.env.clone(), backend: self.subject.backend.clone() };
+        let steering = match &self.steer {
+            None => Steering::default(),
+            Some(path) => Steering::read(path).at(path)?,
+        };
+        let known = Known::load(&self.subject.known_folder(), &self.subject.backend)?;
+        Ok((Session::open(&options)?, known, steering))
+    }
+}

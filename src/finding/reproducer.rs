@@ -1,0 +1,466 @@
+//! A **reproducer** is a stand-alone Python script that shows a finding: Python 3.10, ctypes and the
+//! library, and no trace of this project.
+//!
+//! Goes in: the case, the cause with its facts, and the statements that build the array. Comes out: a
+//! script with only the parts it needs (`reproducer.py.in`), readable like a bug report. It exits with 1 if
+//! the fault shows (every fact is found as it was reported), 0 if it does not, 2 if that cannot be decided.
+//! For a crash it makes the calls; dying is the answer.
+
+mod facts;
+mod template;
+
+use super::python::{self, Needs};
+use super::{Cause, Crash, Death, Versions, Violation};
+use crate::abi::DLDevice;
+use crate::case::{Case, Probe};
+use crate::oracle::catalogue;
+use crate::oracle::{Fact, Of, ProbeName, What};
+use crate::report::prose::{ascii, wrap};
+use facts::{needs_result, part, reported};
+use std::fmt::Write;
+use template::parts;
+
+/// Last line of a script that shows the fault: it tells its exit status 1 from an uncaught exception's.
+pub(super) const SHOWN: &str = "FAULT SHOWN";
+/// First words of a crash script's line before the call: a death before it is not the one.
+pub(super) const CALLING: &str = "calling ";
+
+/// What a script is made of.
+#[derive(Clone, Copy, Debug)]
+pub struct ReproInput<'a> {
+    pub case: &'a Case,
+    pub cause: &'a Cause,
+    /// Statements that leave the exporter in `x`. If they also leave an array in `source`, its memory is
+    /// the one that the export is compared with (for exporters that wrap an array).
+    pub build: &'a str,
+    pub versions: &'a Versions,
+    /// What `__dlpack_device__()` answered, for probes that pass it as numbers.
+    pub own: DLDevice,
+}
+
+/// The script.
+pub fn reproducer(input: &ReproInput) -> String {
+    let mut script = Script::new(input);
+    match input.cause {
+        Cause::Violation(violation) => script.show_violation(violation),
+        Cause::Crash(crash) => script.show_crash(crash),
+    }
+    script.finish()
+}
+
+struct Script<'a> {
+    input: &'a ReproInput<'a>,
+    needs: Needs,
+    /// What follows the array.
+    body: String,
+}
+
+impl<'a> Script<'a> {
+    fn new(input: &'a ReproInput<'a>) -> Self {
+        Self {
+            input,
+            needs: Needs::default(),
+            body: String::new(),
+        }
+    }
+
+    fn need(&mut self, part: &'static str) {
+        self.needs.0.insert(part);
+    }
+
+    fn line(&mut self, line: &str) {
+        self.body.push_str(line);
+        self.body.push('\n');
+    }
+
+    /// The call of an export, as an expression.
+    fn call(&mut self, of: Of) -> String {
+        let call = match of {
+            Of::Export => self.input.case.call.clone(),
+            Of::Probe(ProbeName(probe)) => probe.call(&self.input.case.call, self.input.own),
+        };
+        python::call(&call, &mut self.needs)
+    }
+
+    fn show_violation(&mut self, violation: &Violation) {
+        let facts = &violation.evidence.facts;
+        self.need("hook");
+        if facts.iter().any(|fact| fact.what == What::SourceState) {
+            self.need("source_state");
+            self.line("before = state()");
+        }
+        if facts.is_empty() || facts.iter().any(|fact| needs_result(fact.what)) {
+            self.need("attempt");
+            for of in exports(facts) {
+                let call = self.call(of);
+                self.line(&format!("{} = attempt(lambda: {call})", variable(of)));
+            }
+        }
+        self.line(&format!(
+            "\nprint({})",
+            text(&format!("expected: {}", violation.evidence.expected))
+        ));
+        if facts.is_empty() {
+            self.need("undecided");
+            self.line("print(f\"seen:     {export!r}\")");
+            self.line("undecided(\"the report has no fact to compare\")");
+            return;
+        }
+        self.line("facts = [  # what, as it is now, as it was reported");
+        for fact in facts {
+            let now = self.look_up(fact);
+            let what = text(&self.name(fact));
+            self.line(&format!("    ({what}, {now}, {}),", text(&reported(fact))));
+        }
+        self.line("]");
+        self.line("for what, now, reported in facts:");
+        self.line("    print(f\"seen:     {what} = {now}\" + (\"\" if str(now) == reported else f\", not {reported}\"))");
+        self.line("shown = all(str(now) == reported for _, now, reported in facts)");
+        self.line(&format!(
+            "print(\"{SHOWN}\" if shown else \"fault not shown\")"
+        ));
+        self.line("sys.exit(1 if shown else 0)");
+    }
+
+    fn show_crash(&mut self, crash: &Crash) {
+        let probes = self
+            .input
+            .case
+            .probes
+            .iter()
+            .map(|probe| Of::Probe(ProbeName(probe)));
+        let exports: Vec<Of> = std::iter::once(Of::Export).chain(probes).collect();
+        let fate = match crash.death {
+            Death::Signal(_) => format!("the process dies by {}", crash.death),
+            Death::Exit(code) => format!("the process exits with status {code}"),
+            Death::Hang => "the call does not come back".into(),
+        };
+        self.need("import sys");
+        if let [only] = exports[..] {
+            let call = self.call(only);
+            self.line(&format!(
+                "print({}, flush=True)",
+                text(&format!("{CALLING}{call}: {fate}"))
+            ));
+            self.line("try:");
+            self.line(&format!("    print(\"not shown, it returned\", {call})"));
+            self.line("except BaseException as error:");
+            self.line("    print(\"not shown, it raised\", repr(error))");
+            self.line("sys.exit(0)");
+            return;
+        }
+        self.need("attempt");
+        for of in exports {
+            let call = self.call(of);
+            self.line(&format!(
+                "print({}, flush=True)",
+                text(&format!("{CALLING}{call}"))
+            ));
+            self.line(&format!("{} = attempt(lambda: {call})", variable(of)));
+        }
+        self.line(&format!(
+            "print({})",
+            text(&format!("not shown; reported: {fate}"))
+        ));
+        self.line("sys.exit(0)");
+    }
+
+    /// A fact in words: the call and what of it.
+    fn name(&mut self, fact: &Fact) -> String {
+        if fact.what == What::DeviceMethod {
+            return "x.__dlpack_device__()".into();
+        }
+        let what = serde_json::to_value(fact.what).expect("a unit variant is a string");
+        let what = what.as_str().unwrap_or_default().replace('-', " ");
+        format!("{what} of {}", self.call(fact.of))
+    }
+
+    /// The expression that looks a fact up again.
+    fn look_up(&mut self, fact: &Fact) -> String {
+        let part = part(fact.what);
+        self.need(part);
+        match fact.what {
+            What::DeviceMethod | What::SourceState => format!("{part}()"),
+            What::ReferenceGrowth | What::PendingError => {
+                format!("{part}(lambda: {})", self.call(fact.of))
+            }
+            _ => format!("{part}({})", variable(fact.of)),
+        }
+    }
+
+    fn finish(self) -> String {
+        let input = self.input;
+        let parts = parts(&self.needs);
+        let imports: String = parts
+            .iter()
+            .filter(|part| part.is_import())
+            .map(|part| part.code)
+            .collect();
+        let helpers: String = parts
+            .iter()
+            .filter(|part| !part.is_import())
+            .map(|part| part.code)
+            .collect();
+        let space = if helpers.is_empty() { "\n" } else { "\n\n" };
+        let mut script = header(input);
+        let _ = write!(script, "{imports}{helpers}{space}{}", input.build);
+        if !script.ends_with('\n') {
+            script.push('\n');
+        }
+        let built = |start: &str| input.build.lines().any(|line| line.starts_with(start));
+        if self.needs.0.contains("np") && !built("import numpy as np") {
+            script.push_str("import numpy as np\n");
+        }
+        if parts.iter().any(|part| part.code.contains("source")) && !built("source = ") {
+            script.push_str("source = x\n");
+        }
+        if self.needs.0.contains("own") {
+            script.push_str("own = x.__dlpack_device__()\n");
+        }
+        script.push('\n');
+        script.push_str(&self.body);
+        script
+    }
+}
+
+/// The exports that the facts speak of, the case's own first and always: it may be what makes the others
+/// differ.
+fn exports(facts: &[Fact]) -> Vec<Of> {
+    let mut exports = vec![Of::Export];
+    for fact in facts {
+        if needs_result(fact.what) && !exports.contains(&fact.of) {
+            exports.push(fact.of);
+        }
+    }
+    exports
+}
+
+fn variable(of: Of) -> String {
+    match of {
+        Of::Export => "export".into(),
+        Of::Probe(ProbeName(probe)) => Probe::name(probe).replace(['-', '.'], "_"),
+    }
+}
+
+/// The comment at the top: the clause, its source, the case and what was seen.
+fn header(input: &ReproInput) -> String {
+    let rule = input.cause.rule();
+    let entry = catalogue::entry(rule);
+    let mut header = String::new();
+    let mut paragraph = |label: &str, text: &str| {
+        header.push_str(&wrap(&ascii(text), 96, label, "#     "));
+    };
+    match entry {
+        Some(entry) => {
+            paragraph(
+                "# ",
+                &format!("{rule} ({}): {}", entry.level, entry.statement),
+            );
+            paragraph("# Source:   ", entry.source);
+        }
+        None => paragraph("# ", rule),
+    }
+    paragraph("# Expected: ", &input.cause.expected());
+    paragraph("# Seen:     ", &input.cause.seen());
+    paragraph("# With:     ", &versions(input.versions));
+    if matches!(input.cause, Cause::Violation(_)) {
+        paragraph(
+            "# ",
+            "Exit status: 1 the fault shows, 0 it does not, 2 undecided.",
+        );
+    }
+    header
+}
+
+/// `numpy 2.4.6, Python 3.11.7`.
+fn versions(versions: &Versions) -> String {
+    let mut words: Vec<_> = (versions.libraries.iter())
+        .map(|(name, version)| format!("{name} {version}"))
+        .collect();
+    words.push(format!("Python {}", versions.python));
+    words.join(", ")
+}
+
+/// A Python string literal.
+fn text(text: &str) -> String {
+    let mut literal = String::from("\"");
+    for letter in ascii(text).chars() {
+        match letter {
+            '"' => literal.push_str("\\\""),
+            '\\' => literal.push_str("\\\\"),
+            '\n' => literal.push_str("\\n"),
+            letter => literal.push(letter),
+        }
+    }
+    literal.push('"');
+    literal
+}
+
+#[cfg(test)]
+mod tests {
+    use super::template::template;
+    use super::*;
+    use crate::oracle::{Evidence, Grade};
+
+    fn script(cause: &Cause, case: &str, build: &str) -> String {
+        let versions = Versions {
+            libraries: vec![("numpy".into(), "2.3.5".into())],
+            python: "3.11.7".into(),
+            ..Versions::default()
+        };
+        let case = case.parse().unwrap();
+        reproducer(&ReproInput {
+            case: &case,
+            cause,
+            build,
+            versions: &versions,
+            own: DLDevice::CPU,
+        })
+    }
+
+    fn broken(rule: &'static str, facts: Vec<Fact>) -> Cause {
+        let evidence = Evidence {
+            key: "k".into(),
+            expected: "BufferError".into(),
+            seen: "ValueError".into(),
+            facts,
+        };
+        Cause::Violation(Violation {
+            rule: rule.into(),
+            grade: Grade::Violation,
+            evidence,
+        })
+    }
+
+    #[test]
+    fn a_script_has_only_the_parts_it_needs() {
+        let fact = Fact {
+            of: Of::Export,
+            what: What::Outcome,
+            value: "ValueError".into(),
+        };
+        let cause = broken("X-NONE", vec![fact]);
+        let case = "array(shape=(6,), dtype='float32').__dlpack__(dl_device=(2, 0))";
+        let build = "import numpy as np\nx = np.zeros(6, np.float32)\n";
+        assert_eq!(
+            script(&cause, case, build),
+            r#"# X-NONE
+# Expected: BufferError
+# Seen:     ValueError
+# With:     numpy 2.3.5, Python 3.11.7
+# Exit status: 1 the fault shows, 0 it does not, 2 undecided.
+import sys
+
+
+def trouble(*error):
+    """Whatever goes wrong beside the call under test: undecided."""
+    sys.__excepthook__(*error)
+    sys.exit(2)
+
+
+sys.excepthook = trouble
+
+
+def attempt(call):
+    try:
+        return call()
+    except BaseException as error:
+        return error
+
+
+def outcome(result):
+    name = type(result).__name__
+    return "capsule" if name == "PyCapsule" else name
+
+
+import numpy as np
+x = np.zeros(6, np.float32)
+
+export = attempt(lambda: x.__dlpack__(dl_device=(2, 0)))
+
+print("expected: BufferError")
+facts = [  # what, as it is now, as it was reported
+    ("outcome of x.__dlpack__(dl_device=(2, 0))", outcome(export), "ValueError"),
+]
+for what, now, reported in facts:
+    print(f"seen:     {what} = {now}" + ("" if str(now) == reported else f", not {reported}"))
+shown = all(str(now) == reported for _, now, reported in facts)
+print("FAULT SHOWN" if shown else "fault not shown")
+sys.exit(1 if shown else 0)
+"#
+        );
+    }
+
+    #[test]
+    fn a_crash_script_says_what_it_calls_before_it_calls() {
+        let case = "array(shape=(4,), dtype='void[0]', strides=(8,)).__dlpack__()";
+        let script = script(
+            &Death::Signal(libc::SIGFPE).into(),
+            case,
+            "import numpy as np\nx = 1\n",
+        );
+        let end = r#"import sys
+
+import numpy as np
+x = 1
+
+print("calling x.__dlpack__(): the process dies by SIGFPE", flush=True)
+try:
+    print("not shown, it returned", x.__dlpack__())
+except BaseException as error:
+    print("not shown, it raised", repr(error))
+sys.exit(0)
+"#;
+        assert!(script.ends_with(end), "{script}");
+        assert!(!script.contains("ctypes"));
+    }
+
+    #[test]
+    fn the_clause_with_its_source_heads_the_script() {
+        let script = script(
+            &broken("EXC-DEVICE", vec![]),
+            "array(shape=(6,), dtype='float32').__dlpack__()",
+            "x = 1",
+        );
+        let entry = catalogue::entry("EXC-DEVICE").unwrap();
+        let head = format!("# EXC-DEVICE ({}): ", entry.level);
+        assert!(script.starts_with(&head), "{script}");
+        assert!(script.contains("# Source:   "));
+        assert!(
+            script
+                .lines()
+                .take_while(|line| line.starts_with('#'))
+                .all(|line| line.len() <= 96)
+        );
+    }
+
+    #[test]
+    fn every_part_exists_under_the_name_it_is_asked_for() {
+        let template = template();
+        let known = |name: &str| template.iter().any(|part| part.name == name);
+        for part in &template {
+            for need in &part.needs {
+                assert!(known(need), "{} needs {need}", part.name);
+            }
+        }
+        for name in [
+            "hook",
+            "undecided",
+            "attempt",
+            "IntEnum",
+            "Enum",
+            "Int",
+            "Pair",
+            "Index",
+            "fresh",
+        ] {
+            assert!(known(name), "{name}");
+        }
+        assert!(known(part(What::Aligned)) && known(part(What::SourceState)));
+    }
+
+    #[test]
+    fn text_cannot_leave_its_literal() {
+        assert_eq!(text("a \"b\" \\ \n\u{fc}"), r#""a \"b\" \\ \n?""#);
+    }
+}

@@ -1,0 +1,47 @@
+//! How a script looks a fact up again.
+
+use crate::oracle::{Fact, What};
+
+/// The fact is about what a call returned or raised, or about the time after it.
+pub fn needs_result(what: What) -> bool {
+    !matches!(
+        what,
+        What::DeviceMethod | What::ReferenceGrowth | What::PendingError
+    )
+}
+
+/// The value as the script finds it: counts of references differ in the second digit from run to run.
+pub fn reported(fact: &Fact) -> String {
+    match (fact.what, fact.value.parse::<f64>()) {
+        (What::ReferenceGrowth, Ok(growth)) => format!("{:.1}", growth.abs()),
+        _ => fact.value.clone(),
+    }
+}
+
+/// The part of the template that looks it up; also the function's name.
+pub fn part(what: What) -> &'static str {
+    match what {
+        // A death stands in no violation; asked for, the outcome is what is left.
+        What::Outcome | What::Death => "outcome",
+        What::CapsuleName => "capsule_name",
+        What::HasDestructor => "has_destructor",
+        What::Version => "version",
+        What::Flags => "flags",
+        What::HasDeleter => "has_deleter",
+        What::Device => "device",
+        What::Dtype => "dtype",
+        What::Ndim => "ndim",
+        What::Shape => "shape",
+        What::Strides => "strides",
+        What::ByteOffset => "byte_offset",
+        What::DataIsNull => "data_is_null",
+        What::Memory => "memory",
+        What::Elements => "elements",
+        What::WriteThrough => "write_through",
+        What::DeviceMethod => "device_method",
+        What::ReferenceGrowth => "reference_growth",
+        What::PendingError => "pending_error",
+        What::Aligned => "aligned",
+        What::SourceState => "source_state",
+    }
+}

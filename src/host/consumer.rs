@@ -1,0 +1,361 @@
+//! The **reading consumer**: walks everything that an export claims and compares it with the source.
+//!
+//! It is compiled with the harness, so AddressSanitizer checks each of its reads, also in memory that an
+//! unmodified wheel allocated. Extents are compared with the source's allocation before a byte is read, so
+//! that without a sanitizer a bad stride is an observation and not a crash.
+
+use crate::abi::{
+    DLManagedTensor, DLManagedTensorVersioned, DLTensor, FLAG_READ_ONLY,
+};
+use crate::case::{ByteOrder, Dtype, DtypeClass, Shape, Span};
+use super::interpreter::has_address_sanitizer;
+use crate::oracle::{DlTensor, Elements, Kind, Managed, Memory, Source, WriteThrough};
+use smallvec::SmallVec;
+
+/// More elements than this are sampled: enough for every stride to matter, few enough to stay fast.
+const MOST_ELEMENTS: i64 = 512;
+/// No exporter is known to describe more axes; a larger number means that the struct is another one.
+const MOST_AXES: i32 = 1024;
+
+/// Reads the struct behind a capsule.
+///
+/// # Safety
+/// `pointer` came from a live capsule whose name promises `kind`, and `source` is alive.
+pub unsafe fn read(pointer: usize, kind: Kind, source: &Source, dtype: Dtype) -> Managed {
+    // SAFETY: the name promises the struct; unaligned reads also allow for a misaligned pointer.
+    unsafe {
+        match kind {
+            Kind::Legacy => {
+                let managed = (pointer as *const DLManagedTensor).read_unaligned();
+                Managed {
+                    kind,
+                    version: None,
+                    flags: 0,
+                    has_deleter: managed.deleter.is_some(),
+                    tensor: read_tensor(&managed.dl_tensor, source, dtype),
+                }
+            }
+            Kind::Versioned => {
+                let head = (pointer as *const [u64; 4]).read_unaligned();
+                let version = (pointer as *const crate::abi::DLPackVersion).read_unaligned();
+                // Behind `flags` only the layout of major 1 is known.
+                let tensor = (version.major == 1)
+                    .then(|| {
+                        let managed = (pointer as *const DLManagedTensorVersioned).read_unaligned();
+                        read_tensor(&managed.dl_tensor, source, dtype)
+                    })
+                    .flatten();
+                Managed {
+                    kind,
+                    version: Some(version),
+                    flags: head[3],
+                    has_deleter: head[2] != 0,
+                    tensor,
+                }
+            }
+        }
+    }
+}
+
+/// # Safety
+/// As [`read`]; `tensor` was copied out of the struct.
+unsafe fn read_tensor(tensor: &DLTensor, source: &Source, dtype: Dtype) -> Option<DlTensor> {
+    if !(0..=MOST_AXES).contains(&tensor.ndim) {
+        return None;
+    }
+    let axes = tensor.ndim as usize;
+    let list = |pointer: *const i64| -> Shape {
+        if pointer.is_null() || !pointer.is_aligned() {
+            return Shape::new();
+        }
+        // SAFETY: the struct claims `ndim` entries; where that is false the sanitizer says so.
+        unsafe { std::slice::from_raw_parts(pointer, axes) }.into()
+    };
+    let mut seen = DlTensor {
+        data: tensor.data as usize,
+        device: tensor.device,
+        ndim: tensor.ndim,
+        dtype: tensor.dtype,
+        shape_pointer: tensor.shape as usize,
+        strides_pointer: tensor.strides as usize,
+        shape: list(tensor.shape),
+        strides: list(tensor.strides),
+        byte_offset: tensor.byte_offset,
+        elements: Elements::NotRead("not looked at"),
+        memory: Memory::Unknown,
+        write_through: WriteThrough::NotTried,
+    };
+    let view = View::of(&seen, source);
+    let (memory, elements) = match view {
+        Ok(view) => {
+            let memory = view.memory(source);
+            // SAFETY: `compare` checks the view against the source's allocation; other memory is the
+            // exporter's own.
+            (memory, unsafe { view.compare(source, dtype, memory) })
+        }
+        Err(reason) => (Memory::Unknown, Elements::NotRead(reason)),
+    };
+    (seen.memory, seen.elements) = (memory, elements);
+    Some(seen)
+}
+
+/// An export whose elements can be read by the host.
+struct View<'a> {
+    first: usize,
+    shape: &'a [i64],
+    /// In bytes.
+    strides: Shape,
+    item_size: usize,
+    span: Span,
+}
+
+impl<'a> View<'a> {
+    fn of(tensor: &'a DlTensor, source: &Source) -> Result<Self, &'static str> {
+        if source.size() == 0 {
+            return Err("no elements");
+        }
+        if !tensor.device.device_type.is_host_accessible() {
+            return Err("not host memory");
+        }
+        if tensor.shape != source.shape {
+            return Err("the shape is another one");
+        }
+        let item_size = tensor.dtype.item_size();
+        if item_size != source.item_size || tensor.dtype.bits % 8 != 0 {
+            return Err("the item size is another one");
+        }
+        let first = tensor.first().filter(|&first| first != 0).ok_or("no address")?;
+        let item = item_size as i64;
+        let strides = if tensor.strides.len() == tensor.shape.len() {
+            let wide = tensor.strides.iter().zip(&tensor.shape);
+            // The stride of an axis of extent 1 means nothing and may be anything.
+            wide.map(|(&stride, &extent)| if extent <= 1 { 0 } else { stride.saturating_mul(item) })
+                .collect()
+        } else if tensor.strides_pointer == 0 {
+            let mut step = item;
+            let mut strides = Shape::from_elem(0, tensor.shape.len());
+            for (stride, &extent) in strides.iter_mut().zip(&tensor.shape).rev() {
+                *stride = step;
+                step = step.saturating_mul(extent);
+            }
+            strides
+        } else {
+            return Err("the strides cannot be read");
+        };
+        let span = Span::of(&tensor.shape, &strides, item_size);
+        Ok(Self { first, shape: &tensor.shape, strides, item_size, span })
+    }
+
+    fn memory(&self, source: &Source) -> Memory {
+        let (Some(address), Some(allocation)) = (source.address, &source.allocation) else {
+            return Memory::Unknown;
+        };
+        if address == self.first {
+            return Memory::Alias;
+        }
+        let (low, high) = self.bounds();
+        let disjoint = high <= allocation.start as i128 || low >= allocation.end as i128;
+        if disjoint { Memory::Distinct } else { Memory::Overlap }
+    }
+
+    /// Lowest and one past the highest addressed byte.
+    fn bounds(&self) -> (i128, i128) {
+        let first = self.first as i128;
+        (first + self.span.low, first + self.span.high)
+    }
+
+    /// # Safety
+    /// The source is alive; the export's memory is what the exporter says.
+    unsafe fn compare(&self, source: &Source, dtype: Dtype, memory: Memory) -> Elements {
+        let (Some(address), Some(allocation)) = (source.address, &source.allocation) else {
+            return Elements::NotRead("the source's address is not known");
+        };
+        let (low, high) = self.bounds();
+        if memory != Memory::Distinct
+            && (low < allocation.start as i128 || high > allocation.end as i128)
+        {
+            return Elements::OutOfBounds { low, high };
+        }
+        let itself = self.first == address
+            && dtype.order == ByteOrder::Native
+            && self.shape.iter().zip(&self.strides).zip(&source.strides).all(
+                |((&extent, mine), theirs)| extent <= 1 || mine == theirs,
+            );
+        if itself && !has_address_sanitizer() {
+            // The same bytes, inside the allocation: without a sanitizer reading them tells nothing.
+            return Elements::Same;
+        }
+        let mut verdict = Elements::Same;
+        let mut walk = Walk::over(self.shape, &self.strides, &source.strides);
+        loop {
+            let mine = self.first.wrapping_add_signed(walk.offsets.0 as isize);
+            let theirs = address.wrapping_add_signed(walk.offsets.1 as isize);
+            // SAFETY: both addresses lie inside the spans that were checked above.
+            let (mine, theirs) = unsafe {
+                (
+                    std::slice::from_raw_parts(mine as *const u8, self.item_size),
+                    std::slice::from_raw_parts(theirs as *const u8, self.item_size),
+                )
+            };
+            if dtype.order == ByteOrder::Swapped || mine != theirs {
+                match difference(mine, theirs, dtype) {
+                    Difference::None => {}
+                    Difference::Representation => verdict = Elements::SameValues,
+                    Difference::Value => {
+                        return Elements::Differ {
+                            index: walk.index(self.shape.len()),
+                            expected: native(theirs, dtype),
+                            seen: mine.to_vec(),
+                        };
+                    }
+                }
+            }
+            if !walk.next() {
+                return verdict;
+            }
+        }
+    }
+}
+
+/// Steps through the indices of a shape, evenly thinned to at most [`MOST_ELEMENTS`], and keeps the byte
+/// offsets of both sides. Axes of extent 1 do not take part.
+struct Walk {
+    axes: SmallVec<[Axis; 6]>,
+    offsets: (i64, i64),
+}
+
+struct Axis {
+    number: usize,
+    index: i64,
+    last: i64,
+    /// Indices per move.
+    step: i64,
+    strides: (i64, i64),
+}
+
+impl Walk {
+    /// `shape` has no zero extent.
+    fn over(shape: &[i64], mine: &[i64], theirs: &[i64]) -> Self {
+        let mut axes: SmallVec<[Axis; 6]> = (shape.iter().zip(mine).zip(theirs).enumerate())
+            .filter(|(_, ((extent, _), _))| **extent > 1)
+            .map(|(number, ((&extent, &mine), &theirs))| Axis {
+                number,
+                index: 0,
+                last: extent - 1,
+                step: 1,
+                strides: (mine, theirs),
+            })
+            .collect();
+        let visits = |axes: &[Axis]| {
+            axes.iter().fold(1i64, |count, axis| count.saturating_mul(axis.last / axis.step + 1))
+        };
+        while visits(&axes) > MOST_ELEMENTS {
+            if let Some(longest) = axes.iter_mut().max_by_key(|axis| axis.last / axis.step) {
+                longest.step *= 2;
+            }
+        }
+        Self { axes, offsets: (0, 0) }
+    }
+
+    /// Moves to the next index; false after the last one. The last axis moves first.
+    fn next(&mut self) -> bool {
+        for axis in self.axes.iter_mut().rev() {
+            let moves = if axis.index + axis.step <= axis.last { axis.step } else { -axis.index };
+            axis.index += moves;
+            self.offsets.0 = self.offsets.0.wrapping_add(moves.wrapping_mul(axis.strides.0));
+            self.offsets.1 = self.offsets.1.wrapping_add(moves.wrapping_mul(axis.strides.1));
+            if moves > 0 {
+                return true;
+            }
+        }
+        false
+    }
+
+    fn index(&self, ndim: usize) -> Shape {
+        let mut index = Shape::from_elem(0, ndim);
+        self.axes.iter().for_each(|axis| index[axis.number] = axis.index);
+        index
+    }
+}
+
+enum Difference {
+    None,
+    /// NaN payloads or truth values only.
+    Representation,
+    Value,
+}
+
+fn difference(export: &[u8], source: &[u8], dtype: Dtype) -> Difference {
+    let expected = native(source, dtype);
+    if export == expected {
+        return Difference::None;
+    }
+    let same = match dtype.class() {
+        DtypeClass::Bool => (export[0] != 0) == (source[0] != 0),
+        DtypeClass::Float | DtypeClass::Extended => same_float(export, &expected),
+        DtypeClass::Complex => {
+            let half = export.len() / 2;
+            let part = |a: &[u8], b: &[u8]| a == b || same_float(a, b);
+            part(&export[..half], &expected[..half]) && part(&export[half..], &expected[half..])
+        }
+        _ => false,
+    };
+    if same { Difference::Representation } else { Difference::Value }
+}
+
+/// The source's bytes as a native value has them.
+fn native(source: &[u8], dtype: Dtype) -> Vec<u8> {
+    let mut bytes = source.to_vec();
+    if dtype.order == ByteOrder::Swapped {
+        let parts = if matches!(dtype.class(), DtypeClass::Complex) { 2 } else { 1 };
+        bytes.chunks_mut((source.len() / parts).max(1)).for_each(<[u8]>::reverse);
+    }
+    bytes
+}
+
+/// Both are NaN (a copy may change a NaN's payload, nothing else).
+fn same_float(a: &[u8], b: &[u8]) -> bool {
+    let nan = |bytes: &[u8]| match *bytes {
+        [a, b] => u16::from_le_bytes([a, b]) & 0x7fff > 0x7c00,
+        [a, b, c, d] => f32::from_le_bytes([a, b, c, d]).is_nan(),
+        [a, b, c, d, e, f, g, h] => f64::from_le_bytes([a, b, c, d, e, f, g, h]).is_nan(),
+        _ => false,
+    };
+    nan(a) && nan(b)
+}
+
+/// The marker test: writes one byte of the first element on either side and looks at the other. Restores
+/// what it wrote.
+///
+/// # Safety
+/// Export and source are alive, `tensor` and `source` describe them, and nobody else uses the memory.
+pub unsafe fn write_through(managed: &mut Managed, source: &Source, dtype: Dtype) {
+    let read_only = managed.flags & FLAG_READ_ONLY != 0;
+    let Some(tensor) = &mut managed.tensor else { return };
+    let (Some(first), Some(address)) = (tensor.first(), source.address) else { return };
+    let readable = matches!(tensor.elements, Elements::Same | Elements::SameValues);
+    if read_only || source.writable != Some(true) || !readable || source.item_size == 0 {
+        return;
+    }
+    let mark = |byte: u8| match dtype.class() {
+        DtypeClass::Bool => u8::from(byte == 0),
+        _ => !byte,
+    };
+    let (export, own) = (first as *mut u8, address as *mut u8);
+    // SAFETY: the first element of both sides was read a moment ago, and both sides are writable.
+    tensor.write_through = unsafe {
+        let shows = |written: *mut u8, read: *mut u8| {
+            let (kept, other) = (written.read_volatile(), read.read_volatile());
+            let marker = mark(kept);
+            written.write_volatile(marker);
+            let seen = read.read_volatile();
+            written.write_volatile(kept);
+            seen == marker && seen != other
+        };
+        match (shows(export, own), shows(own, export)) {
+            (true, true) => WriteThrough::Shared,
+            (false, false) => WriteThrough::Separate,
+            _ => WriteThrough::OneWay,
+        }
+    };
+}

@@ -1,0 +1,347 @@
+//! A **session**: one interpreter with one backend, ready to run cases.
+
+use super::export::{Exportee, Exporting, Made};
+use super::interpreter::{self, sentence};
+use super::{Detail, Error, Options, Versions, consumer, errors};
+use crate::abi::{DLDevice, KNOWN_VERSION};
+use crate::backend::{self, Backend, Built, Inexpressible};
+use crate::case::{Arg, Call, Case, Keyword, Probe, Probes};
+use crate::oracle::{
+    decision,
+    Elements, ErrorClass, Exportable, Exporter, Growth, Ledger, Memory, Observation, Outcome, Raised, Source,
+};
+use pyo3::ffi;
+use pyo3::prelude::*;
+use smallvec::SmallVec;
+use std::borrow::Cow;
+use std::path::PathBuf;
+use std::sync::{Mutex, PoisonError};
+
+/// Counts are the process's, not the session's: one case at a time.
+static RUNNING: Mutex<()> = Mutex::new(());
+
+/// Rounds that confirm a leak: a cache fills in the first few, a leak grows in all of them.
+const WARM_UP_ROUNDS: u32 = 16;
+const GROWTH_ROUNDS: u32 = 64;
+
+/// A running interpreter with one backend.
+pub struct Session {
+    backend: Box<dyn Backend>,
+    exporting: Exporting,
+    exporter: Exporter,
+    env: PathBuf,
+    /// The source's allocation before the exports.
+    snapshot: Vec<u8>,
+}
+
+impl Session {
+    /// Starts the interpreter (once per process), imports the backend's library and probes which keywords
+    /// its exporters know.
+    pub fn open(options: &Options) -> Result<Self, Error> {
+        let env = interpreter::environment(options.env.as_deref());
+        interpreter::start(&env)?;
+        Python::attach(|py| {
+            let backend = backend::open(py, &options.backend)?;
+            let exporting = Exporting::new(py)
+                .map_err(|error| Error(format!("set-up failed: {}", sentence(py, &error))))?;
+            let mut session = Self {
+                backend,
+                exporting,
+                exporter: UNPROBED,
+                env,
+                snapshot: Vec::new(),
+            };
+            session.exporter = session.probe(py)?;
+            Ok(session)
+        })
+    }
+
+    pub fn exporter(&self) -> Exporter {
+        self.exporter
+    }
+
+    pub fn backend(&self) -> &dyn Backend {
+        &*self.backend
+    }
+
+    /// The environment whose interpreter runs.
+    pub fn env(&self) -> &std::path::Path {
+        &self.env
+    }
+
+    pub fn versions(&self) -> Versions {
+        Python::attach(|py| Versions {
+            libraries: self.backend.versions(py),
+            python: interpreter::linked_version(),
+            dlpack: format!("{}.{}", KNOWN_VERSION.major, KNOWN_VERSION.minor),
+            tool: env!("CARGO_PKG_VERSION").into(),
+        })
+    }
+
+    /// Python statements that leave the case's array in `x`.
+    pub fn source(&self, case: &Case) -> String {
+        self.backend.source(&case.tensor)
+    }
+
+    /// Runs a case once and releases everything. Counts that are off are confirmed by repetition.
+    pub fn run(&mut self, case: &Case, detail: Detail) -> Result<Observation, Inexpressible> {
+        let _one_at_a_time = RUNNING.lock().unwrap_or_else(PoisonError::into_inner);
+        Python::attach(|py| {
+            let mut seen = self.run_once(py, case, detail)?;
+            if is_off(&seen.ledger) {
+                seen.ledger.growth = Some(self.measure_growth(py, case)?);
+            }
+            Ok(seen)
+        })
+    }
+
+    fn run_once(
+        &mut self,
+        py: Python<'_>,
+        case: &Case,
+        detail: Detail,
+    ) -> Result<Observation, Inexpressible> {
+        let blocks = self.backend.live_blocks();
+        let built = self.backend.build(py, &case.tensor)?;
+        let before = references(&built);
+        let (device_before, own) = self.exporting.device(py, &built.object, detail);
+        self.take_snapshot(&built.source);
+
+        let mut made: SmallVec<[(Option<Probe>, Made<'_>); 6]> = SmallVec::new();
+        let exportee = Exportee {
+            object: &built.object,
+            source: &built.source,
+            dtype: case.tensor.dtype,
+            own: own.as_ref(),
+        };
+        let device = device_before.device().unwrap_or(DLDevice::CPU);
+        let make = |probe: Option<Probe>, made: &mut SmallVec<[_; 6]>| {
+            let call: Cow<'_, Call> = match probe {
+                None => Cow::Borrowed(&case.call),
+                Some(probe) => Cow::Owned(probe.call(&case.call, device)),
+            };
+            let result = self.exporting.export(py, &exportee, &call, detail);
+            made.push((probe, result.map_err(|error| no_arguments(py, &error))?));
+            Ok::<_, Inexpressible>(())
+        };
+        make(None, &mut made)?;
+        let probes = needed(case, device, &made[0].1.outcome, built.source.exportable);
+        for probe in probes.iter() {
+            make(Some(probe), &mut made)?;
+        }
+
+        let mut unchanged = self.backend.unchanged(py, &built);
+        if unchanged.is_ok() {
+            unchanged = self.compare_snapshot(&built.source);
+        }
+        self.try_write_through(&mut made[0].1.outcome, &built.source, case);
+        let device_after = (!case.probes.is_empty())
+            .then(|| self.exporting.device(py, &built.object, detail).0);
+
+        let mut ledger = Ledger::default();
+        let mut outcomes: SmallVec<[(Option<Probe>, Outcome); 6]> = SmallVec::new();
+        for (probe, Made { outcome, result, arguments }) in made {
+            drop(result);
+            // SAFETY: only asks whether an exception is set; the interpreter is attached.
+            if unsafe { !ffi::PyErr_Occurred().is_null() } {
+                let raised = errors::take(py, Detail::Brief);
+                ledger.error_after_release = raised.map(|raised| raised.name.into_owned());
+            }
+            ledger.argument_references += arguments.foreign_references();
+            outcomes.push((probe, outcome));
+        }
+        drop(own);
+        ledger.source_references = references(&built) - before;
+        let mut source = built.source.clone();
+        source.unchanged = unchanged;
+        drop(built);
+        ledger.blocks = match (blocks, self.backend.live_blocks()) {
+            (Some(before), Some(after)) => Some(after - before),
+            _ => None,
+        };
+
+        let mut outcomes = outcomes.into_iter();
+        let export = outcomes.next().map(|(_, outcome)| outcome).unwrap_or(NOTHING);
+        Ok(Observation {
+            exporter: self.exporter,
+            source,
+            device_before,
+            device_after,
+            export,
+            further: outcomes.filter_map(|(probe, outcome)| Some((probe?, outcome))).collect(),
+            ledger,
+        })
+    }
+
+    /// Repeats the case's calls on one array, and the whole case, and counts what stays behind.
+    fn measure_growth(&mut self, py: Python<'_>, case: &Case) -> Result<Growth, Inexpressible> {
+        let built = self.backend.build(py, &case.tensor)?;
+        let (device, own) = self.exporting.device(py, &built.object, Detail::Brief);
+        let device = device.device().unwrap_or(DLDevice::CPU);
+        let exportee = Exportee {
+            object: &built.object,
+            source: &built.source,
+            dtype: case.tensor.dtype,
+            own: own.as_ref(),
+        };
+        let rounds = |count: u32| -> Result<isize, Inexpressible> {
+            let mut argument_references = 0;
+            for _ in 0..count {
+                let calls = std::iter::once(Cow::Borrowed(&case.call)).chain(
+                    case.probes.iter().map(|probe| Cow::Owned(probe.call(&case.call, device))),
+                );
+                for call in calls {
+                    let made = (self.exporting.export(py, &exportee, &call, Detail::Brief))
+                        .map_err(|error| no_arguments(py, &error))?;
+                    drop(made.result);
+                    errors::take(py, Detail::Brief);
+                    argument_references += made.arguments.foreign_references();
+                }
+            }
+            Ok(argument_references)
+        };
+        rounds(WARM_UP_ROUNDS)?;
+        settle(py);
+        let before = references(&built);
+        let argument_references = rounds(GROWTH_ROUNDS)?;
+        settle(py);
+        let references = references(&built) - before;
+        drop(own);
+        drop(built);
+
+        let mut blocks = 0;
+        for round in 0..WARM_UP_ROUNDS + GROWTH_ROUNDS {
+            let seen = self.run_once(py, case, Detail::Brief)?;
+            if round >= WARM_UP_ROUNDS {
+                blocks += seen.ledger.blocks.unwrap_or(0);
+            }
+        }
+        Ok(Growth { rounds: GROWTH_ROUNDS, references, blocks, argument_references })
+    }
+
+    fn take_snapshot(&mut self, source: &Source) {
+        self.snapshot.clear();
+        if let Some(allocation) = readable(source) {
+            // SAFETY: the adapter says that this range is the source's allocation, and it is alive.
+            let memory = unsafe {
+                std::slice::from_raw_parts(allocation.start as *const u8, allocation.len())
+            };
+            self.snapshot.extend_from_slice(memory);
+        }
+    }
+
+    fn compare_snapshot(&self, source: &Source) -> Result<(), Cow<'static, str>> {
+        let Some(allocation) = readable(source) else { return Ok(()) };
+        // SAFETY: as in `take_snapshot`; `unchanged` has found the array at the same address.
+        let memory =
+            unsafe { std::slice::from_raw_parts(allocation.start as *const u8, allocation.len()) };
+        if memory == self.snapshot { Ok(()) } else { Err("the values changed".into()) }
+    }
+
+    fn try_write_through(&self, outcome: &mut Outcome, source: &Source, case: &Case) {
+        let Outcome::Capsule(capsule) = outcome else { return };
+        let Some(managed) = &mut capsule.managed else { return };
+        let Some(tensor) = &managed.tensor else { return };
+        let comparable = matches!(tensor.memory, Memory::Alias | Memory::Distinct);
+        let read = matches!(tensor.elements, Elements::Same | Elements::SameValues);
+        if self.exporter.mutable && comparable && read {
+            // SAFETY: source and export are alive, and only this thread uses them.
+            unsafe { consumer::write_through(managed, source, case.tensor.dtype) };
+        }
+    }
+
+    /// Which methods and keywords the exporters have: each keyword once, with `None` (P-KEYWORD).
+    fn probe(&mut self, py: Python<'_>) -> Result<Exporter, Error> {
+        let traits = self.backend.traits();
+        let tensor = crate::case::Tensor::plain();
+        let built = self.backend.build(py, &tensor).map_err(|Inexpressible(reason)| {
+            Error(format!("{} cannot build six float32: {reason}", self.backend.name()))
+        })?;
+        let methods = ["__dlpack__", "__dlpack_device__"]
+            .map(|method| built.object.hasattr(method).unwrap_or(false));
+        let (_, own) = self.exporting.device(py, &built.object, Detail::Brief);
+        let exportee = Exportee {
+            object: &built.object,
+            source: &built.source,
+            dtype: tensor.dtype,
+            own: own.as_ref(),
+        };
+        let outcome_of = |call: &Call| {
+            self.exporting.export(py, &exportee, call, Detail::Brief).map(|made| made.outcome)
+        };
+        let mut keywords = [true; 4];
+        for (known, keyword) in keywords.iter_mut().zip(Keyword::ALL) {
+            let call = Call::default().with(keyword, Arg::NONE);
+            let refused = |outcome: Outcome| {
+                outcome.raised().is_some_and(|raised| raised.class == ErrorClass::Type)
+            };
+            *known = !outcome_of(&call).is_ok_and(refused);
+        }
+        let newest = Probe::Version199.call(&Call::default(), DLDevice::CPU);
+        let versioned = outcome_of(&newest).is_ok_and(|outcome| {
+            outcome.managed().is_some_and(|managed| managed.version.is_some())
+        });
+        Ok(Exporter {
+            keywords,
+            methods,
+            claims: traits.claims,
+            versioned,
+            mutable: traits.mutable,
+            has_readonly: traits.has_readonly,
+            python_destructor: traits.python_destructor,
+        })
+    }
+}
+
+/// Before anything is known.
+const UNPROBED: Exporter = Exporter {
+    keywords: [true; 4],
+    methods: [true; 2],
+    claims: None,
+    versioned: true,
+    mutable: false,
+    has_readonly: false,
+    python_destructor: false,
+};
+
+const NOTHING: Outcome = Outcome::Raised(Raised {
+    class: ErrorClass::System,
+    name: Cow::Borrowed("SystemError"),
+    message: None,
+});
+
+/// The probes of the case, and those without which the outcome cannot be judged. What the library lawfully
+/// refuses is not asked again: a probe might be what kills (a zero item size, say), unseen in the case.
+fn needed(case: &Case, own: DLDevice, outcome: &Outcome, exportable: Exportable) -> Probes {
+    let mut probes = case.probes;
+    if !matches!(exportable, Exportable::No(_)) {
+        let settling = decision::probes_to_settle(case, own, outcome);
+        settling.iter().for_each(|probe| probes.insert(probe));
+    }
+    probes
+}
+
+fn is_off(ledger: &Ledger) -> bool {
+    ledger.source_references != 0
+        || ledger.argument_references != 0
+        || ledger.blocks.is_some_and(|blocks| blocks != 0)
+}
+
+fn references(built: &Built<'_>) -> isize {
+    // SAFETY: the owner is alive and the interpreter attached.
+    unsafe { ffi::Py_REFCNT(built.owner.as_ptr()) as isize }
+}
+
+/// Lets lazily freed owners go.
+fn settle(_py: Python<'_>) {
+    // SAFETY: the interpreter is attached.
+    unsafe { ffi::PyGC_Collect() };
+}
+
+fn readable(source: &Source) -> Option<&std::ops::Range<usize>> {
+    source.allocation.as_ref().filter(|_| source.address.is_some())
+}
+
+fn no_arguments(py: Python<'_>, error: &PyErr) -> Inexpressible {
+    Inexpressible(format!("the arguments cannot be made: {}", sentence(py, error)).into())
+}
