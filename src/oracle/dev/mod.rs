@@ -93,6 +93,9 @@ enum Fault {
 
 /// The first fault of a device, with its grade.
 fn examine(ctx: &Context, device: DLDevice) -> Option<(Fault, Grade)> {
+    if device == DLDevice::CPU {
+        return None;
+    }
     let DLDeviceType(kind) = device.device_type;
     let aat = match ctx.profile.setting(Knob::Aat) {
         Setting::Grade(grade) if !device.device_type.is_array_api() => Some((Fault::Type, grade)),

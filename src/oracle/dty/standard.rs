@@ -13,7 +13,6 @@ pub(super) fn all(ctx: &Context) -> Verdict {
     let tensor = &ctx.case.tensor;
     let is_plain = tensor.dtype.is_standard()
         && tensor.object == Object::Array
-        && matches!(tensor.layout_class(), LayoutClass::C | LayoutClass::Scalar)
         && !matches!(ctx.seen.source.exportable, Exportable::No(_))
         && ctx.seen.source.writable != Some(false)
         && ctx.seen.exporter.claims.is_some();
@@ -52,6 +51,9 @@ pub(super) fn all(ctx: &Context) -> Verdict {
     let (Some(of), true) = (refused, refused_versioned) else {
         return Verdict::Silent;
     };
+    if !matches!(tensor.layout_class(), LayoutClass::C | LayoutClass::Scalar) {
+        return Verdict::Silent;
+    }
     let grade = match ctx.profile.setting(Knob::Aat) {
         Setting::Grade(grade) => grade,
         Setting::Off => Grade::Warning,

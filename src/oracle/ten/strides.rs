@@ -2,7 +2,7 @@
 
 use super::{by_knob, tensor_fault};
 use crate::abi::FLAG_READ_ONLY;
-use crate::case::LayoutClass;
+use crate::case::{Layout, LayoutClass};
 use crate::oracle::export::{Export, Fault, Layer, Word, evidence, tuple};
 use crate::oracle::{Context, DlTensor, Elements, Fact, Grade, Knob, Memory, Verdict, What};
 
@@ -144,17 +144,20 @@ pub(super) fn negative(ctx: &Context) -> Verdict {
 
 /// The hazard is a consumer that writes to one element and changes another.
 pub(super) fn zero(ctx: &Context) -> Verdict {
-    let overlaps = matches!(
-        ctx.case.tensor.layout_class(),
-        LayoutClass::Broadcast | LayoutClass::Overlap
-    );
+    // Elements that share bytes without a zero stride; a layout of the library's own never does.
+    let overlaps = || {
+        matches!(ctx.case.tensor.layout, Layout::Strided { .. })
+            && ctx.case.tensor.layout_class() == LayoutClass::Overlap
+    };
     ctx.each_tensor(
         |export, tensor| {
             let is_writable =
                 !export.has_flag(FLAG_READ_ONLY) && ctx.seen.source.writable != Some(false);
-            let shares = overlaps && tensor.memory == Memory::Alias
-                || has_stride(ctx, export, tensor, |stride| stride == 0);
-            Word::require(!(shares && is_writable), Grade::Info)
+            let shares = || {
+                has_stride(ctx, export, tensor, |stride| stride == 0)
+                    || tensor.memory == Memory::Alias && overlaps()
+            };
+            Word::require(!(is_writable && shares()), Grade::Info)
         },
         |export, tensor| {
             evidence(
