@@ -175,6 +175,10 @@ fn argument(matter: &Matter, grade: Grade) -> Option<Word> {
 fn cause(matter: &Matter, token: Token) -> Cause {
     let classes = matter.classes;
     let is_refusal = token == Token::Buffer;
+    // SIG-ORDER-FREE speaks.
+    if matter.answer(Probe::Reordered).is_capsule() {
+        return Cause::Unclear;
+    }
     // Demoted: VER-OLD-BE is a recommendation, the table has a violation for these.
     if classes.max_version == MaxVersion::Zero
         && !is_refusal
@@ -257,7 +261,13 @@ fn copy_cause(matter: &Matter, token: Token) -> Option<Cause> {
                     Some(Cause::Is(Blame::CopyFalseConsistent, grade))
                 }
                 _ if is_helped && is_refusal => Some(Cause::Excused),
-                _ if is_helped => Some(Cause::Is(Blame::ExcCopyImpossible, no_copy(matter, token))),
+                // The exporter itself copies where it may, or only on request.
+                _ if is_helped => {
+                    let is_asked = without.is_refused();
+                    let blame =
+                        if is_asked { Blame::CopyFalseBe } else { Blame::ExcCopyImpossible };
+                    Some(Cause::Is(blame, no_copy(matter, token)))
+                }
                 // Alias and copy cannot be told apart (size 0): no verdict on a refusal.
                 Answer::Capsule(_) if is_refusal => Some(Cause::Unclear),
                 _ => None,
@@ -303,6 +313,12 @@ fn own_cause(matter: &Matter, is_refusal: bool) -> Cause {
             1.. if all_silent => return Cause::Is(Blame::SigAbsentIsNone, WARNING),
             _ => {}
         }
+    }
+    let is_served = matter.seen.further.iter().any(|(_, outcome)| outcome.capsule().is_some());
+    if is_refusal && !is_served {
+        // No call at all exports it: a producer may say so (DTY-STANDARD-ALL warns of a standard dtype).
+        let is_known = matter.answer(Probe::Plain) != Answer::Missing || is_plain(matter.case);
+        return if is_known { Cause::Excused } else { Cause::Unclear };
     }
     Cause::Is(Blame::ExcUnexpected, VIOLATION)
 }
