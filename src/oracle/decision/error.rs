@@ -52,6 +52,8 @@ pub(super) fn word(matter: &Matter, class: ErrorClass) -> Word {
     }
     match Standing::of(matter.case, matter.seen) {
         Standing::Exportable => {}
+        // A copy would have helped, so that it is no question of what can be described (COPY-FALSE-BE).
+        _ if matter.classes.dl_device.is_own() && needs_copy(matter) => {}
         Standing::NotExportable if is_refusal => return Word::Lawful,
         Standing::NotExportable => return not_exportable(matter),
         Standing::Unknown => return Word::NotJudged,
@@ -235,6 +237,14 @@ fn foreign_device(matter: &Matter, token: Token) -> Mark {
     if matter.classes.copy == CopyArg::False { no_copy(matter, token) } else { VIOLATION }
 }
 
+/// copy=False, and the same call with another `copy` succeeds with a copy.
+fn needs_copy(matter: &Matter) -> bool {
+    let copies = |probe| matter.answer(probe) == Answer::Capsule(Content::Copy);
+    matter.classes.copy == CopyArg::False
+        && (copies(Probe::CopyNone)
+            || matter.answer(Probe::CopyNone).is_refused() && copies(Probe::CopyTrue))
+}
+
 /// On the own device: `copy` as the cause; `None` when it is not.
 fn copy_cause(matter: &Matter, token: Token) -> Option<Cause> {
     let is_refusal = token == Token::Buffer;
@@ -249,9 +259,7 @@ fn copy_cause(matter: &Matter, token: Token) -> Option<Cause> {
             _ => Some(Cause::Is(Blame::CopyTrueRefused, VIOLATION)),
         },
         CopyArg::False => {
-            let is_helped = without == Answer::Capsule(Content::Copy)
-                || without.is_refused()
-                    && matter.answer(Probe::CopyTrue) == Answer::Capsule(Content::Copy);
+            let is_helped = needs_copy(matter);
             match without {
                 Answer::Missing => Some(Cause::Unclear),
                 Answer::Capsule(Content::Alias) => {

@@ -27,15 +27,23 @@ impl Standing {
             Exportable::No(_) => return Self::NotExportable,
             Exportable::Unknown => {}
         }
-        // A copy proves nothing for a call that must not copy: only the layout may be the problem (16.7).
-        let may_copy = CopyArg::of(&case.call.copy) == Some(CopyArg::True);
+        // A copy that was asked for proves nothing for a call that did not, and none at all for a call that
+        // forbade it: only the layout may be the problem (16.7).
+        let copy = CopyArg::of(&case.call.copy);
         let own = seen.device_before.device().unwrap_or(case.tensor.device);
-        let is_proof = |outcome: &Outcome| {
+        let is_proof = |probe: Option<Probe>, outcome: &Outcome| {
             let tensor = outcome.managed().and_then(|managed| managed.tensor.as_ref());
             let is_copy = tensor.is_some_and(|it| Content::of(&seen.source, own, it).is_copy());
-            outcome.capsule().is_some() && (may_copy || !is_copy)
+            outcome.capsule().is_some()
+                && match copy {
+                    Some(CopyArg::True) => true,
+                    Some(CopyArg::False) => probe != Some(Probe::CopyTrue) && !is_copy,
+                    _ => probe != Some(Probe::CopyTrue),
+                }
         };
-        if is_proof(&seen.export) || seen.further.iter().any(|(_, outcome)| is_proof(outcome)) {
+        if is_proof(None, &seen.export)
+            || seen.further.iter().any(|(probe, outcome)| is_proof(Some(*probe), outcome))
+        {
             return Self::Exportable;
         }
         let plain = answer(seen, Probe::Plain).is_refused() || is_plain(case);

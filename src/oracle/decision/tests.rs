@@ -279,6 +279,8 @@ fn a_refused_copy_is_measured_by_the_call_without_it() {
         .with_raised(Probe::CopyNone, ErrorClass::Buffer)
         .with(Probe::CopyTrue);
     assert_eq!(blame(&requested), Word::Lawful);
+    let other = requested.clone().raising(ErrorClass::Value);
+    assert_blamed(&other, Blame::CopyFalseBe, Grade::Violation);
     let unasked = requested.edit(|it| it.case.call.copy = Arg::Absent);
     assert_eq!(blame(&unasked), Word::Lawful);
     let legacy = Scene::of(&[(Copy, Value::bool(false))]).raising(ErrorClass::Buffer);
