@@ -133,6 +133,12 @@ fn state(ctx: &Context) -> Verdict {
     let Some(plain) = ctx.seen.probe(Probe::Plain) else {
         return Verdict::Holds;
     };
+    let own = ctx.seen.export.raised().map(|raised| raised.class);
+    let again = ctx.seen.probe(Probe::Repeat).and_then(Outcome::raised).map(|raised| raised.class);
+    // The very same call, and the plain one too, are now refused in another way.
+    let sticks = own != Some(ErrorClass::Buffer)
+        && again == Some(ErrorClass::Buffer)
+        && plain.raised().is_some_and(|raised| raised.class == ErrorClass::Buffer);
     let is_lost = match plain.raised().map(|raised| raised.class) {
         // BufferError may be how every plain call ends (VER-NONE-BE, RO-LEGACY); the others are no word on
         // the array.
@@ -147,7 +153,7 @@ fn state(ctx: &Context) -> Verdict {
                 && ctx.table.word == Word::Lawful
         }
     };
-    ctx.require(!is_lost, Grade::Violation, || {
+    ctx.require(!is_lost && !sticks, Grade::Violation, || {
         let expected = "after an exception the array can still be exported by the plain call";
         let own = (Of::Export, &ctx.seen.export);
         on_pair(
@@ -286,7 +292,9 @@ mod tests {
         lost.assert_only("EXC-STATE", Grade::Violation);
         // No legacy capsules at all: the plain call never succeeds.
         let never = refused().with_raised(Probe::Plain, ErrorClass::Buffer);
-        assert_eq!(never.said("EXC-STATE"), Said::Holds);
+        assert_eq!(never.clone().with(Probe::Repeat).said("EXC-STATE"), Said::Holds);
+        let sticks = never.with_raised(Probe::Repeat, ErrorClass::Buffer);
+        assert_eq!(sticks.said("EXC-STATE"), VIOLATION);
     }
 
     #[test]

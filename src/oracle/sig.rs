@@ -170,7 +170,7 @@ fn none_neutral(ctx: &Context) -> Verdict {
     let (Some(plain), Some(silent)) = (plain, silent) else {
         return Verdict::Silent;
     };
-    if !knows_all(ctx) || neutral.is_some() && pair::is_explained(&ctx.table) {
+    if !knows_all(ctx) || neutral.is_some() && pair::is_explained(ctx) {
         return Verdict::Silent;
     }
     match difference(ctx, plain.1, silent.1) {
@@ -235,13 +235,13 @@ fn device_enum(ctx: &Context) -> Verdict {
     }
     let probe = |probe| Some((Of::Probe(ProbeName(probe)), ctx.seen.probe(probe)?));
     let is_own_tuple = ctx.case.call.dl_device.value() == Some(&Value::Own);
-    let is_neutral = ctx.case.call.dl_device.is_silent() && !pair::is_explained(&ctx.table);
+    let is_neutral = ctx.case.call.dl_device.is_silent() && !pair::is_explained(ctx);
     let numbers = probe(Probe::OwnDevice).or_else(|| is_neutral.then(|| own(ctx)));
     let Some(numbers) = numbers else {
         return Verdict::Silent;
     };
     let written = [
-        (is_own_tuple && !pair::is_explained(&ctx.table)).then(|| (own(ctx), Grade::Violation)),
+        (is_own_tuple && !pair::is_explained(ctx)).then(|| (own(ctx), Grade::Violation)),
         probe(Probe::OwnTuple).map(|outcome| (outcome, Grade::Violation)),
         probe(Probe::OwnEnum).map(|outcome| (outcome, Grade::Warning)),
     ];

@@ -6,13 +6,13 @@ use super::factor::expected;
 use super::token::Token;
 use super::{Content, Matter};
 use crate::abi::DLDevice;
-use crate::case::{Case, Extra, Probe, Probes, Value};
+use crate::case::{Case, Extra, Keyword, Probe, Probes};
 use crate::oracle::{ErrorClass, Exportable, Observation, Outcome};
 
 /// Whether an array can be exported.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Standing {
-    /// The adapter says so, or some call that did not ask for a copy gave a capsule.
+    /// The adapter says so, or some call gave a capsule.
     Exportable,
     /// The adapter says so, or the plain call and the call with `dl_device=(1, 0)` both raise.
     NotExportable,
@@ -27,16 +27,23 @@ impl Standing {
             Exportable::No(_) => return Self::NotExportable,
             Exportable::Unknown => {}
         }
-        // A copy may have another layout: that it succeeds says nothing of the array itself.
-        let asks_for_copy = |probe: Option<Probe>| match probe {
-            Some(Probe::CopyTrue) => true,
-            Some(Probe::Plain | Probe::AllNone | Probe::CopyNone | Probe::CopyFalse) => false,
-            _ => !case.call.copy.is_silent() && case.call.copy.value() != Some(&Value::bool(false)),
+        // A copy that was asked for proves nothing for a call that did not, and none at all for a call that
+        // forbade it: only the layout may be the problem (16.7).
+        let copy = CopyArg::of(&case.call.copy);
+        let own = seen.device_before.device().unwrap_or(case.tensor.device);
+        let is_proof = |probe: Option<Probe>, outcome: &Outcome| {
+            let tensor = outcome.managed().and_then(|managed| managed.tensor.as_ref());
+            let is_copy = tensor.is_some_and(|it| Content::of(&seen.source, own, it).is_copy());
+            outcome.capsule().is_some()
+                && match copy {
+                    Some(CopyArg::True) => true,
+                    Some(CopyArg::False) => probe != Some(Probe::CopyTrue) && !is_copy,
+                    _ => probe != Some(Probe::CopyTrue),
+                }
         };
-        let own = std::iter::once((None, &seen.export));
-        let further = seen.further.iter().map(|(probe, outcome)| (Some(*probe), outcome));
-        let mut capsules = own.chain(further).filter(|(_, outcome)| outcome.capsule().is_some());
-        if capsules.any(|(probe, _)| !asks_for_copy(probe)) {
+        if is_proof(None, &seen.export)
+            || seen.further.iter().any(|(probe, outcome)| is_proof(Some(*probe), outcome))
+        {
             return Self::Exportable;
         }
         let plain = answer(seen, Probe::Plain).is_refused() || is_plain(case);
@@ -152,6 +159,9 @@ fn refusal(classes: Classes, case: &Case) -> Probes {
     }
     if case.call.stream.is_given() {
         add(&[Probe::NoStream]);
+    }
+    if Keyword::ALL.into_iter().filter(|&keyword| case.call.arg(keyword).is_given()).count() > 1 {
+        add(&[Probe::Reordered]);
     }
     probes
 }
