@@ -62,11 +62,18 @@ fn as_text(entry: &Entry) -> String {
     let mut text = format!("{} (level {}, since {})\n\n", entry.id, entry.level, entry.since);
     let mut part = |name: &str, what: &str| {
         if !what.is_empty() {
-            let _ = writeln!(text, "{name}\n{}\n", wrap(what, 92, "    "));
+            let _ = match name {
+                "" => writeln!(text, "{}", wrap(what, 92, "    ")),
+                name => writeln!(text, "{name}\n{}", wrap(what, 92, "    ")),
+            };
         }
     };
     part("The clause:", entry.statement);
+    part("It speaks of:", entry.inputs);
     part("Its source:", entry.source);
+    for (short, full) in entry.references() {
+        part("", &format!("{short}: {full}"));
+    }
     part("How it is checked:", entry.check);
     part("What a break counts as:", entry.verdict);
     if let State::NotObservable(reason) = entry.state {
@@ -95,10 +102,9 @@ fn as_json(entry: &Entry) -> serde_json::Value {
     })
 }
 
-/// The knobs that the rule's own words name.
+/// The contested points that touch the rule.
 fn knobs(entry: &Entry) -> Vec<Knob> {
-    let words = [entry.verdict, entry.check, entry.statement].concat();
-    Knob::ALL.into_iter().filter(|knob| words.contains(knob.name())).collect()
+    entry.knob_names().filter_map(|name| Knob::named(name).ok()).collect()
 }
 
 fn wrap(text: &str, width: usize, indent: &str) -> String {

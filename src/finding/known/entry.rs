@@ -108,9 +108,17 @@ impl Entry {
         matches!(self.fault, Fault::Crash(_))
     }
 
-    /// The case is one of those that show the fault.
+    /// The case is one of those that show the fault. A process dies of a probe's call as well as of the
+    /// case's own.
     pub(super) fn shows(&self, case: &Case) -> bool {
-        self.when.is_empty() || self.when.iter().any(|when| when.holds(case))
+        let holds = |case: &Case| self.when.iter().any(|when| when.holds(case));
+        self.when.is_empty()
+            || holds(case)
+            || self.kills()
+                && case.probes.iter().any(|probe| {
+                    let call = probe.call(&case.call, case.tensor.device);
+                    holds(&Case { call, ..case.clone() })
+                })
     }
 
     /// Every requirement holds; one on a library that took no part does not.
