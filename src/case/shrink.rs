@@ -116,8 +116,7 @@ impl Candidates {
 
     /// Usual properties of the array.
     fn array(&mut self) {
-        let tensor = &self.base.tensor;
-        let dtype = tensor.dtype;
+        let (object, dtype) = (self.base.tensor.object, self.base.tensor.dtype);
         self.push(|case| case.tensor.layout = Layout::C);
         self.push(|case| case.tensor.layout = Layout::F);
         self.push(|case| case.tensor.dtype = Dtype::FLOAT32);
@@ -126,6 +125,18 @@ impl Candidates {
             rescale(&mut case.tensor, Dtype::FLOAT32);
         });
         self.push(|case| case.tensor.object = Object::Array);
+        if object == Object::Field {
+            // The gaps may be what matters, not where they come from.
+            let plain = self.base.tensor.byte_strides();
+            let strides = plain.iter().map(|stride| stride + 8).collect();
+            self.push(|case| {
+                case.tensor.object = Object::Array;
+                case.tensor.layout = Layout::Strided { strides, lead: 0 };
+            });
+        }
+        if let (true, Some(void)) = (dtype.is_flexible(), Dtype::named("void", dtype.size)) {
+            self.push(|case| case.tensor.dtype = void);
+        }
         self.push(|case| case.tensor.access = Access::Writable);
         self.push(|case| case.tensor.device = DLDevice::CPU);
         self.push(|case| case.tensor.contents = Contents(7));
@@ -307,7 +318,7 @@ fn tensor_weight(tensor: &Tensor) -> u64 {
     let swapped = u64::from(*dtype == dtype.swapped() && dtype.has_byte_order());
     let dtype_weight = match *dtype {
         Dtype::FLOAT32 => 0,
-        dtype => 10 + u64::from(dtype.row()) + number_weight(i64::from(dtype.size)) + 20 * swapped,
+        dtype => 10 + plainness(dtype) + number_weight(i64::from(dtype.size)) + 20 * swapped,
     };
     let axes: u64 = shape.iter().map(|&extent| 60 + extent_weight(extent)).sum();
     let layout = match layout {
@@ -340,6 +351,12 @@ fn tensor_weight(tensor: &Tensor) -> u64 {
         4 + number_weight(i64::from(contents.0))
     };
     object + dtype_weight + axes + layout + access + device + contents
+}
+
+/// The type's row; among those whose items have any size, `void` is the plainest.
+fn plainness(dtype: Dtype) -> u64 {
+    let row = u64::from(dtype.row());
+    if dtype.is_flexible() && dtype.name() != "void" { row + 10 } else { row }
 }
 
 /// 1 is less than 2, and an axis that makes the array empty is a special case.

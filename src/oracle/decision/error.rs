@@ -50,15 +50,11 @@ pub(super) fn word(matter: &Matter, class: ErrorClass) -> Word {
         // RO-LEGACY: the legacy struct cannot say that the array is read-only.
         return if is_refusal { Word::Lawful } else { not_exportable(matter) };
     }
-    // The layout alone is the reason: a copy of the array can be exported.
-    let needs_copy =
-        matter.classes.copy == CopyArg::False && matter.answer(Probe::CopyTrue).is_capsule();
     match Standing::of(matter.case, matter.seen) {
         Standing::Exportable => {}
         // A copy would have helped, so that it is no question of what can be described (COPY-FALSE-BE).
         _ if matter.classes.dl_device.is_own() && needs_copy(matter) => {}
         Standing::NotExportable if is_refusal => return Word::Lawful,
-        Standing::NotExportable if needs_copy => {}
         Standing::NotExportable => return not_exportable(matter),
         Standing::Unknown => return Word::NotJudged,
     }
