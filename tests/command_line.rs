@@ -110,7 +110,8 @@ fn a_case_that_kills_its_process_is_a_finding_and_the_next_case_runs() {
 
 #[test]
 fn a_killer_is_shrunk_and_its_script_dies_in_a_fresh_interpreter() {
-    let large = "array(shape=(2, 3), dtype='void[0]', strides=(40, 8)).__dlpack__(stream=None) + repeat";
+    let large =
+        "array(shape=(2, 3), dtype='void[0]', strides=(40, 8)).__dlpack__(stream=None) + repeat";
     let output = dlpack_fuzz(&["shrink", "--ignore-known", "--quiet", large]);
     let shrunk = text(&output.stdout).trim().to_owned();
     assert_eq!(output.status.code(), Some(1), "{}", text(&output.stderr));
@@ -148,8 +149,7 @@ fn a_replay_writes_junit_and_an_unreadable_case_is_an_error() {
     std::fs::write(&bad, "no case").unwrap();
     let junit = dir.path().join("junit.xml");
     let path = |path: &Path| path.to_str().unwrap().to_owned();
-    let output =
-        dlpack_fuzz(&["replay", "--junit", &path(&junit), &path(&good), &path(&bad)]);
+    let output = dlpack_fuzz(&["replay", "--junit", &path(&junit), &path(&good), &path(&bad)]);
     assert_eq!(output.status.code(), Some(2), "{}", text(&output.stdout));
     let xml = std::fs::read_to_string(junit).unwrap();
     assert!(xml.contains("good.txt") && xml.contains("errors=\"1\""), "{xml}");
@@ -160,7 +160,16 @@ fn a_short_sweep_finds_nothing_new_and_counts_its_rules() {
     let dir = tempfile::tempdir().unwrap();
     let findings = dir.path().to_str().unwrap();
     let output = dlpack_fuzz(&[
-        "check", "numpy", "--runs", "2000", "--jobs", "2", "--quiet", "--json", "--findings", findings,
+        "check",
+        "numpy",
+        "--runs",
+        "2000",
+        "--jobs",
+        "2",
+        "--quiet",
+        "--json",
+        "--findings",
+        findings,
     ]);
     assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
     let told: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();

@@ -124,8 +124,7 @@ impl Target {
             .stdin(Stdio::null())
             .stdout(Stdio::null())
             .stderr(Stdio::piped());
-        let ended =
-            process::run_within(&mut command, Duration::from_secs(200)).at(&self.binary)?;
+        let ended = process::run_within(&mut command, Duration::from_secs(200)).at(&self.binary)?;
         let mut seen = std::collections::HashSet::new();
         let mut causes: Vec<Cause> = outbox::collect(scratch.path(), &mut seen)
             .at(scratch.path())?
@@ -194,7 +193,6 @@ fn sanitizer(rule: &'static str, kind: &str, expected: &str, seen: &str) -> Caus
     })
 }
 
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -202,10 +200,12 @@ mod tests {
     #[test]
     fn a_sanitizers_summary_becomes_a_cause() {
         let cause = |summary: &str| cause_in(&format!("noise\n{summary}\nnoise\n"));
-        let leak = cause("SUMMARY: AddressSanitizer: 128 byte(s) leaked in 2 allocation(s).").unwrap();
+        let leak =
+            cause("SUMMARY: AddressSanitizer: 128 byte(s) leaked in 2 allocation(s).").unwrap();
         assert_eq!(leak.rule(), "MGT-DELETER-FREES-ALL");
         let overflow =
-            cause("SUMMARY: AddressSanitizer: heap-buffer-overflow consumer.rs:12 in read").unwrap();
+            cause("SUMMARY: AddressSanitizer: heap-buffer-overflow consumer.rs:12 in read")
+                .unwrap();
         let Cause::Violation(violation) = overflow else { panic!("no violation") };
         assert_eq!(violation.evidence.key, "heap-buffer-overflow");
         assert_eq!(cause("SUMMARY: libFuzzer: timeout"), Some(Cause::from(Death::Hang)));

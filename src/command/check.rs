@@ -105,7 +105,11 @@ impl Check {
                 };
                 match recorded {
                     Ok(Met::New) => {
-                        recorder.kept().last().into_iter().for_each(|kept| line.say(&summary::headline(kept)));
+                        recorder
+                            .kept()
+                            .last()
+                            .into_iter()
+                            .for_each(|kept| line.say(&summary::headline(kept)));
                     }
                     Ok(_) => {}
                     Err(failure) => {
@@ -115,7 +119,11 @@ impl Check {
                 }
                 let state = crew.state();
                 line.advance(state.done);
-                line.show(&format!("{} cases  {} findings  {crashes} crashes", summary::grouped(state.done), recorder.kept().len()));
+                line.show(&format!(
+                    "{} cases  {} findings  {crashes} crashes",
+                    summary::grouped(state.done),
+                    recorder.kept().len()
+                ));
                 let is_enough = self.effort.runs.is_some_and(|runs| state.done >= runs)
                     || self.effort.time().is_some_and(|time| started.elapsed() >= time);
                 if is_enough || process::is_interrupted() {
@@ -158,13 +166,19 @@ impl Crew<'_> {
     /// Sweeps every `step`th case from `first` on.
     fn sweep(&self, first: u64, step: u64, events: &Sender<Event>) -> Result<(), Failure> {
         let mut worker = self.lab.worker(Some(&self.steer))?;
-        self.journals.lock().unwrap_or_else(|poisoned| poisoned.into_inner()).push(worker.monitor()?);
+        self.journals
+            .lock()
+            .unwrap_or_else(|poisoned| poisoned.into_inner())
+            .push(worker.monitor()?);
         let mut from = first;
         loop {
             let meet = |found: dlpack_fuzz::host::worker::Found| {
                 let event = match (found.case.parse(), found.broken.violation()) {
                     (Ok(case), Some(violation)) => Event::Met(case, Cause::from(violation)),
-                    _ => Event::Failed(Failure::new(format!("a worker told of no case: {}", found.case))),
+                    _ => Event::Failed(Failure::new(format!(
+                        "a worker told of no case: {}",
+                        found.case
+                    ))),
                 };
                 let _ = events.send(event);
             };
@@ -188,7 +202,12 @@ impl Crew<'_> {
     }
 
     /// A busy machine may have been the reason: the case runs again, with more patience.
-    fn hangs_again(&self, worker: &mut Worker, case: &Case, events: &Sender<Event>) -> Result<bool, Failure> {
+    fn hangs_again(
+        &self,
+        worker: &mut Worker,
+        case: &Case,
+        events: &Sender<Event>,
+    ) -> Result<bool, Failure> {
         match worker.judge(case, Grade::Violation)? {
             Answer::Died(_) => Ok(true),
             Answer::Inexpressible(_) => Ok(false),

@@ -50,13 +50,23 @@ impl Doctor {
         let mut lines = vec![good("dlpack-fuzz", env!("CARGO_PKG_VERSION"))];
         let env = interpreter::environment(self.subject.env.as_deref());
         let python = python_of(&env);
-        let version = engine::answer(&python, &["-I", "-c", "import sys; print(sys.version.split()[0])"]);
+        let version =
+            engine::answer(&python, &["-I", "-c", "import sys; print(sys.version.split()[0])"]);
         lines.push(match version {
             Some(version) => good("environment", format!("{} (Python {version})", env.display())),
-            None => bad("environment", format!("{} does not run: run scripts/setup, or name one with --env", python.display())),
+            None => bad(
+                "environment",
+                format!(
+                    "{} does not run: run scripts/setup, or name one with --env",
+                    python.display()
+                ),
+            ),
         });
         let library = linked_library().unwrap_or_else(|| "linked into this program".into());
-        lines.push(good("interpreter", format!("Python {}, {library}", interpreter::linked_version())));
+        lines.push(good(
+            "interpreter",
+            format!("Python {}, {library}", interpreter::linked_version()),
+        ));
         match Lab::open(&self.subject).and_then(|lab| lab.worker(None)) {
             Ok(worker) => {
                 for (place, (name, version)) in worker.versions().libraries.iter().enumerate() {
@@ -104,7 +114,10 @@ fn toolchain() -> Vec<Line> {
     let targets = project().join("fuzz/fuzz_targets");
     lines.push(match targets.is_dir() {
         true => good("fuzz targets", targets.display().to_string()),
-        false => lacking("fuzz targets", format!("no folder {}; run `fuzz` inside the project", targets.display())),
+        false => lacking(
+            "fuzz targets",
+            format!("no folder {}; run `fuzz` inside the project", targets.display()),
+        ),
     });
     lines.push(match (rustc, engine::is_nightly()) {
         (None, _) => lacking("sanitizers", "none without Rust"),

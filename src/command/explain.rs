@@ -3,8 +3,8 @@
 use super::options::Output;
 use super::{Failure, Status, print};
 use clap::Args;
-use dlpack_fuzz::oracle::catalogue::{self, Entry, State};
 use dlpack_fuzz::oracle::Knob;
+use dlpack_fuzz::oracle::catalogue::{self, Entry, State};
 use serde_json::json;
 use std::fmt::Write;
 
@@ -43,8 +43,10 @@ fn find(word: &str) -> Result<Vec<&'static Entry>, Failure> {
     if let Some(entry) = catalogue::entry(&word) {
         return Ok(vec![entry]);
     }
-    let parts: Vec<_> =
-        catalogue::all().iter().filter(|entry| !word.is_empty() && entry.id.contains(&word)).collect();
+    let parts: Vec<_> = catalogue::all()
+        .iter()
+        .filter(|entry| !word.is_empty() && entry.id.contains(&word))
+        .collect();
     if !parts.is_empty() {
         return Ok(parts);
     }
@@ -83,7 +85,11 @@ fn as_text(entry: &Entry) -> String {
     if !knobs.is_empty() {
         let _ = writeln!(text, "Contested points (--knob NAME=VALUE):");
         for knob in knobs {
-            let _ = writeln!(text, "{}", wrap(&format!("{}: {}", knob.name(), knob.question()), 92, "    "));
+            let _ = writeln!(
+                text,
+                "{}",
+                wrap(&format!("{}: {}", knob.name(), knob.question()), 92, "    ")
+            );
             let _ = writeln!(text, "{}", wrap(knob.sides(), 88, "        "));
         }
     }

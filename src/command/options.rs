@@ -107,7 +107,10 @@ impl Subject {
             ("DLPACK_FUZZ_PROFILE", self.profile.clone().into()),
             ("DLPACK_FUZZ_KNOBS", self.knobs.join(",").into()),
             ("DLPACK_FUZZ_ENV", self.environment()?.into()),
-            ("DLPACK_FUZZ_KNOWN", std::path::absolute(self.known_folder()).at(&self.known_folder())?.into()),
+            (
+                "DLPACK_FUZZ_KNOWN",
+                std::path::absolute(self.known_folder()).at(&self.known_folder())?.into(),
+            ),
             ("DLPACK_FUZZ_IGNORE_KNOWN", if self.ignore_known { "1" } else { "" }.into()),
         ])
     }
@@ -192,14 +195,17 @@ pub fn read_case(word: &str) -> Result<Case, Failure> {
 }
 
 pub fn parse_case(text: &str) -> Result<Case, Failure> {
-    (text.trim().parse()).map_err(|error| Failure::new(format!("the case {:?} does not parse: {error}", text.trim())))
+    (text.trim().parse()).map_err(|error| {
+        Failure::new(format!("the case {:?} does not parse: {error}", text.trim()))
+    })
 }
 
 /// A `.txt` file holds text, any other the bytes of a fuzz target's input.
 pub fn read_case_file(path: &Path) -> Result<Case, Failure> {
     let bytes = std::fs::read(path).at(path)?;
     if path.extension().is_some_and(|extension| extension == "txt") {
-        return parse_case(&String::from_utf8_lossy(&bytes)).map_err(|failure| Failure::new(format!("{}: {failure}", path.display())));
+        return parse_case(&String::from_utf8_lossy(&bytes))
+            .map_err(|failure| Failure::new(format!("{}: {failure}", path.display())));
     }
     Ok(Case::decode(&bytes))
 }
@@ -227,10 +233,16 @@ mod tests {
 
     #[test]
     fn a_child_is_told_the_subject_that_the_parent_was_told() {
-        let words = ["x", "--backend=py:m:f", "--knob", "aat=off", "--knob=copy-true=warning", "--env=-odd"];
+        let words = [
+            "x",
+            "--backend=py:m:f",
+            "--knob",
+            "aat=off",
+            "--knob=copy-true=warning",
+            "--env=-odd",
+        ];
         let parent = Line::parse_from(words).subject;
-        let told: Vec<OsString> =
-            std::iter::once("x".into()).chain(parent.arguments()).collect();
+        let told: Vec<OsString> = std::iter::once("x".into()).chain(parent.arguments()).collect();
         let child = Line::parse_from(told).subject;
         assert_eq!(child.backend, "py:m:f");
         assert_eq!(child.knobs, ["aat=off", "copy-true=warning"]);

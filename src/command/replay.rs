@@ -71,7 +71,8 @@ impl Replay {
         for path in &paths {
             sources::gather(path, &self.subject.backend, &mut sources)?;
         }
-        let line = StatusLine::up_to(Output { json: false, quiet: self.quiet }, sources.len() as u64);
+        let line =
+            StatusLine::up_to(Output { json: false, quiet: self.quiet }, sources.len() as u64);
         let mut lines = Vec::new();
         for (place, source) in sources.iter().enumerate() {
             line.advance(place as u64);
@@ -169,7 +170,8 @@ fn judge(
         _ if !old.is_empty() => (Answer::Known, old),
         Expected::Known(entry) if entry.applies(versions) => {
             line.answer = Answer::Failed;
-            line.detail = format!("it no longer shows: fixed, so delete the entry at {}", line.name);
+            line.detail =
+                format!("it no longer shows: fixed, so delete the entry at {}", line.name);
             return;
         }
         Expected::Known(_) => {

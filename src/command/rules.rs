@@ -39,7 +39,12 @@ fn as_table() -> String {
         let _ = writeln!(text, "{:width$}  {:7} {}{state}", entry.id, entry.level, entry.statement);
     }
     let judged = all.iter().filter(|entry| entry.state == State::Judged).count();
-    let _ = writeln!(text, "\n{} rules, {judged} judged, {} not observable. `dlpack-fuzz explain RULE` tells one.", all.len(), all.len() - judged);
+    let _ = writeln!(
+        text,
+        "\n{} rules, {judged} judged, {} not observable. `dlpack-fuzz explain RULE` tells one.",
+        all.len(),
+        all.len() - judged
+    );
     text
 }
 

@@ -120,7 +120,11 @@ impl Summary<'_> {
             text.push('\n');
         }
         for kept in self.kept {
-            let _ = writeln!(text, "{}", report::terminal_in(&kept.finding, Style::of(&std::io::stdout())));
+            let _ = writeln!(
+                text,
+                "{}",
+                report::terminal_in(&kept.finding, Style::of(&std::io::stdout()))
+            );
             let _ = writeln!(text, "    seen {} times; {}\n", kept.count, place(kept));
         }
         let _ = writeln!(text, "{}", self.totals());
@@ -260,7 +264,10 @@ mod tests {
 
     #[test]
     fn numbers_and_times_read_well() {
-        assert_eq!(["0", "999", "1,000", "1,234,567"], [0, 999, 1000, 1_234_567].map(grouped).each_ref().map(|text| text.as_str()));
+        assert_eq!(
+            ["0", "999", "1,000", "1,234,567"],
+            [0, 999, 1000, 1_234_567].map(grouped).each_ref().map(|text| text.as_str())
+        );
         assert_eq!(clock(Duration::from_secs(63)), "1:03");
         assert_eq!(clock(Duration::from_secs(3723)), "1:02:03");
     }

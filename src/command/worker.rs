@@ -1,12 +1,12 @@
 //! `worker`: the child that runs cases for the other commands. Not for people.
 
-use dlpack_fuzz::host::steering::Steering;
 use super::options::Subject;
 use super::{At, Failure, Status};
 use clap::Args;
 use dlpack_fuzz::case::Vocabulary;
 use dlpack_fuzz::case::sweep::Sweep;
 use dlpack_fuzz::finding::{Cause, Known};
+use dlpack_fuzz::host::steering::Steering;
 use dlpack_fuzz::host::worker::{Bench, Outlet, journal};
 use dlpack_fuzz::host::{Error, Options, Session};
 use std::path::PathBuf;
@@ -43,7 +43,9 @@ impl Work {
                     },
                     is_known: &|case, violation| {
                         !self.subject.ignore_known
-                            && known.covers(case, &Cause::from(violation.clone()), &versions).is_some()
+                            && known
+                                .covers(case, &Cause::from(violation.clone()), &versions)
+                                .is_some()
                     },
                 };
                 // The parent is gone when its pipes are.

@@ -11,7 +11,9 @@ use memmap2::MmapMut;
 use std::fs::OpenOptions;
 use std::io;
 use std::path::Path;
-use std::sync::atomic::{AtomicU64, Ordering::Acquire, Ordering::Relaxed, Ordering::Release, fence};
+use std::sync::atomic::{
+    AtomicU64, Ordering::Acquire, Ordering::Relaxed, Ordering::Release, fence,
+};
 
 /// `DLPKJRN` and the layout's version.
 const MAGIC: u64 = u64::from_be_bytes(*b"DLPKJRN\x01");
@@ -85,7 +87,11 @@ impl Journal {
         // A hole in a full disk would be a SIGBUS at the first store, so ask for the blocks now.
         // SAFETY: the descriptor is open; the call touches no memory of this process.
         let refused = unsafe {
-            libc::posix_fallocate(std::os::fd::AsRawFd::as_raw_fd(&file), 0, size_of::<Page>() as i64)
+            libc::posix_fallocate(
+                std::os::fd::AsRawFd::as_raw_fd(&file),
+                0,
+                size_of::<Page>() as i64,
+            )
         };
         if refused != 0 {
             return Err(io::Error::from_raw_os_error(refused));
@@ -99,11 +105,17 @@ impl Journal {
     pub fn open(path: &Path) -> io::Result<Self> {
         let file = OpenOptions::new().read(true).write(true).open(path)?;
         if file.metadata()?.len() != size_of::<Page>() as u64 {
-            return Err(io::Error::new(io::ErrorKind::InvalidData, "no journal, or one of another build"));
+            return Err(io::Error::new(
+                io::ErrorKind::InvalidData,
+                "no journal, or one of another build",
+            ));
         }
         let journal = Self::map(&file)?;
         if journal.page().magic.load(Acquire) != MAGIC {
-            return Err(io::Error::new(io::ErrorKind::InvalidData, "no journal, or one of another build"));
+            return Err(io::Error::new(
+                io::ErrorKind::InvalidData,
+                "no journal, or one of another build",
+            ));
         }
         Ok(journal)
     }
@@ -178,7 +190,9 @@ impl Journal {
     /// What was counted by [`Journal::count`] for the first `rules` rules.
     pub fn counts(&self, rules: usize) -> Counts {
         let page = self.page();
-        let take = |counts: &[AtomicU64]| counts[..rules].iter().map(|count| count.load(Relaxed)).collect();
+        let take = |counts: &[AtomicU64]| {
+            counts[..rules].iter().map(|count| count.load(Relaxed)).collect()
+        };
         Counts { checked: take(&page.checks), fired: take(&page.fires) }
     }
 

@@ -102,12 +102,8 @@ mod tests {
     use crate::oracle::{Evidence, Grade};
 
     fn violation(key: &'static str) -> Violation {
-        let evidence = Evidence {
-            key: key.into(),
-            expected: "a".into(),
-            seen: "b".into(),
-            facts: Vec::new(),
-        };
+        let evidence =
+            Evidence { key: key.into(), expected: "a".into(), seen: "b".into(), facts: Vec::new() };
         Violation { rule: crate::oracle::rules()[0].id, grade: Grade::Violation, evidence }
     }
 

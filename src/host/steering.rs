@@ -101,7 +101,10 @@ mod tests {
         assert!(steering.steers(&case(
             "array(shape=(2, 3), dtype='void[0]', strides=(40, 8)).__dlpack__(copy=True)"
         )));
-        assert!(!steering.steers(&case("array(shape=(4,), dtype='void[3]', strides=(8,)).__dlpack__()")));
+        assert!(
+            !steering
+                .steers(&case("array(shape=(4,), dtype='void[3]', strides=(8,)).__dlpack__()"))
+        );
         assert!(!steering.steers(&case("array(shape=(4,), dtype='void[0]').__dlpack__()")));
     }
 }

@@ -179,7 +179,9 @@ impl Child {
         let death = Cause::from(arena::death(process::Death::of(status)));
         let cause = match death {
             // These are the library's own doing; whatever the log says came before.
-            Cause::Crash(ref crash) if matches!(crash.death, Death::Signal(_) | Death::Exit(0)) => death,
+            Cause::Crash(ref crash) if matches!(crash.death, Death::Signal(_) | Death::Exit(0)) => {
+                death
+            }
             death => arena::cause_in(&log).unwrap_or(death),
         };
         Ok(Ending::Killed { case, cause })

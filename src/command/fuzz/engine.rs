@@ -78,7 +78,10 @@ pub fn cargo_fuzz_version() -> Option<String> {
 
 /// `x86_64-unknown-linux-gnu`
 fn host_triple() -> Option<String> {
-    answer("rustc", &["-vV"])?.lines().find_map(|line| line.strip_prefix("host: ")).map(str::to_owned)
+    answer("rustc", &["-vV"])?
+        .lines()
+        .find_map(|line| line.strip_prefix("host: "))
+        .map(str::to_owned)
 }
 
 /// `rustc 1.95.0 (…)`

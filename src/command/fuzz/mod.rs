@@ -81,7 +81,8 @@ impl Fuzz {
         process::catch_interrupts();
         let mut recorder = Recorder::open(&lab, &self.keeping.findings, Some(target.clone()))?;
 
-        let own = self.corpus.clone().unwrap_or_else(|| root.join("fuzz/corpus").join(&self.target));
+        let own =
+            self.corpus.clone().unwrap_or_else(|| root.join("fuzz/corpus").join(&self.target));
         std::fs::create_dir_all(&own).at(&own)?;
         let mut corpus = vec![std::path::absolute(&own).at(&own)?];
         corpus.extend(Some(root.join("corpus").join(&self.target)).filter(|seeds| seeds.is_dir()));
@@ -102,15 +103,18 @@ impl Fuzz {
         let line = StatusLine::new(self.output);
         let tally = Tally::default();
         let (sender, meetings) = mpsc::channel();
-        let outcome = std::thread::scope(|scope| {
+        let (outcome, elapsed) = std::thread::scope(|scope| {
             let recording = scope.spawn(|| record(&mut recorder, meetings, &tally, &line));
             let session = Session { orders: &orders, tally: &tally, line: &line, started };
             let outcome = session.run(&mut children, sender);
             children.iter_mut().for_each(Child::end);
+            // What is still to be shrunk and written is not searching.
+            let elapsed = started.elapsed();
+            line.show("recording what was found");
             let recorded = recording.join().unwrap_or_else(|_| {
                 Err(Failure::new("the recorder panicked; a defect of dlpack-fuzz itself"))
             });
-            outcome.and(recorded)
+            (outcome.and(recorded), elapsed)
         });
         line.finish();
         let closed = recorder.close();
@@ -119,7 +123,7 @@ impl Fuzz {
             versions: recorder.worker().versions().clone(),
             state: total(&children),
             counts: None,
-            elapsed: started.elapsed(),
+            elapsed,
             kept: recorder.kept(),
             known: recorder.known(),
             crashes: tally.crashes.load(Ordering::Relaxed),
@@ -178,7 +182,9 @@ impl Session<'_> {
             }
             if self.orders.leaks_unwatched.load(Ordering::Relaxed) && !shown.2 {
                 shown.2 = true;
-                self.line.say("DEFECT of dlpack-fuzz: libFuzzer disabled leak detection after every mutation");
+                self.line.say(
+                    "DEFECT of dlpack-fuzz: libFuzzer disabled leak detection after every mutation",
+                );
             }
             let since = shown.0.elapsed();
             if since >= Duration::from_secs(1) {

@@ -58,7 +58,8 @@ pub fn gather(path: &Path, backend: &str, sources: &mut Vec<Source>) -> Result<(
     for entry in entries {
         let (name, path) = (entry.file_name(), entry.path());
         let name = name.to_string_lossy();
-        let is_prose = ["md", "json", "py", "xml"].iter().any(|end| name.ends_with(&format!(".{end}")));
+        let is_prose =
+            ["md", "json", "py", "xml"].iter().any(|end| name.ends_with(&format!(".{end}")));
         // Known findings of another backend say nothing of this one.
         let is_foreign = name.ends_with(".toml") && name != format!("{backend}.toml");
         if !name.starts_with('.') && !is_prose && !is_foreign {
@@ -95,7 +96,9 @@ fn file(path: &Path, backend: &str, sources: &mut Vec<Source>) {
 fn finding(folder: &Path) -> Source {
     let path = folder.join("report.json");
     let read = std::fs::read(&path).map_err(|error| error.to_string());
-    match read.and_then(|bytes| serde_json::from_slice::<Finding>(&bytes).map_err(|error| error.to_string())) {
+    match read.and_then(|bytes| {
+        serde_json::from_slice::<Finding>(&bytes).map_err(|error| error.to_string())
+    }) {
         Err(reason) => Source::error(&path, reason),
         Ok(finding) => Source {
             name: folder.display().to_string(),
@@ -112,12 +115,10 @@ fn known(path: &Path, backend: &str, sources: &mut Vec<Source>) {
     };
     match read {
         Err(error) => sources.push(Source::error(path, error)),
-        Ok(known) => sources.extend(known.entries().iter().map(|entry| {
-            Source {
-                name: format!("{}:{}", path.display(), entry.line),
-                case: Ok(entry.example.clone()),
-                expected: Expected::Known(Box::new(entry.clone())),
-            }
+        Ok(known) => sources.extend(known.entries().iter().map(|entry| Source {
+            name: format!("{}:{}", path.display(), entry.line),
+            case: Ok(entry.example.clone()),
+            expected: Expected::Known(Box::new(entry.clone())),
         })),
     }
 }
@@ -130,16 +131,16 @@ mod tests {
     fn folders_give_their_cases_in_order_and_leave_prose_out() {
         let dir = tempfile::tempdir().unwrap();
         let case = "array(shape=(4,), dtype='int8').__dlpack__()";
-        std::fs::write(dir.path().join("b.txt"), format!("# why\n{case}\n{case} + repeat\n")).unwrap();
+        std::fs::write(dir.path().join("b.txt"), format!("# why\n{case}\n{case} + repeat\n"))
+            .unwrap();
         std::fs::write(dir.path().join("a"), [0u8; 7]).unwrap();
         std::fs::write(dir.path().join("README.md"), "x").unwrap();
         std::fs::write(dir.path().join("other.toml"), "not toml").unwrap();
         std::fs::write(dir.path().join("c.txt"), "array(shape=(4,").unwrap();
         let mut sources = Vec::new();
         gather(dir.path(), "numpy", &mut sources).unwrap();
-        let names: Vec<_> = (sources.iter())
-            .map(|source| source.name.rsplit('/').next().unwrap())
-            .collect();
+        let names: Vec<_> =
+            (sources.iter()).map(|source| source.name.rsplit('/').next().unwrap()).collect();
         assert_eq!(names, ["a", "b.txt:2", "b.txt:3", "c.txt"]);
         assert_eq!(sources[1].case.as_ref().unwrap().to_string(), case);
         assert!(sources[3].case.is_err());

@@ -38,7 +38,10 @@ impl Standing {
                 && match copy {
                     Some(CopyArg::True) => true,
                     Some(CopyArg::False) => probe != Some(Probe::CopyTrue) && !is_copy,
-                    _ => probe != Some(Probe::CopyTrue),
+                    _ => {
+                        probe != Some(Probe::CopyTrue)
+                            && !(probe == Some(Probe::CopyFalse) && is_copy)
+                    }
                 }
         };
         if is_proof(None, &seen.export)
