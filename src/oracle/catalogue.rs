@@ -262,7 +262,7 @@ const NEVER: &str = "an allowance: it is listed so that nothing fires";
 const UNDEFINED: &str = "nothing is specified, so nothing can break it";
 
 /// Rules without a function, by the reason why.
-const NOT_OBSERVABLE: [(&str, &[&str]); 11] = [
+const NOT_OBSERVABLE: [(&str, &[&str]); 12] = [
     (
         LIFE,
         &[
@@ -369,6 +369,10 @@ const NOT_OBSERVABLE: [(&str, &[&str]); 11] = [
     (
         "a crash ends the process: the parent reports it under this rule",
         &["EXC-NO-CRASH"],
+    ),
+    (
+        "what it does not grant is reported as EXC-UNEXPECTED",
+        &["EXC-ARGS"],
     ),
     (
         "a crash ends the process and is reported as EXC-NO-CRASH",
