@@ -66,11 +66,7 @@ impl Backend for Python {
     }
 
     fn traits(&self) -> Traits {
-        Traits {
-            claims: Some(ArrayApi::V2025),
-            python_destructor: true,
-            ..self.numpy.traits()
-        }
+        Traits { claims: Some(ArrayApi::V2025), python_destructor: true, ..self.numpy.traits() }
     }
 
     fn build<'py>(
@@ -86,11 +82,7 @@ impl Backend for Python {
         Ok(Built { object, ..built })
     }
 
-    fn unchanged(
-        &self,
-        py: pyo3::Python<'_>,
-        built: &Built<'_>,
-    ) -> Result<(), Cow<'static, str>> {
+    fn unchanged(&self, py: pyo3::Python<'_>, built: &Built<'_>) -> Result<(), Cow<'static, str>> {
         self.numpy.unchanged(py, built)
     }
 

@@ -1,17 +1,16 @@
 //! Rules of the family VER: what `max_version` changes and what it does not (rules.md section 12).
 //!
-//! VER-MINOR-FREE grants something and has no function.
+//! VER-MINOR-FREE and VER-NONE-BE grant something and have no function.
 
 use super::decision::{Blame, Content, MaxVersion};
 use super::pair::{self, content};
-use super::words::{by_table, knows, on_outcome, on_pair};
-use super::{Context, ErrorClass, Grade, Kind, Of, Outcome, ProbeName, Rule, Verdict, What};
+use super::words::{by_table, knows, on_pair};
+use super::{Context, ErrorClass, Grade, Of, Outcome, ProbeName, Rule, Verdict, What};
 use crate::abi::{DLDataType, DLDataTypeCode};
 use crate::case::{DtypeClass, Keyword, Probe};
 
 pub(super) const RULES: &[Rule] = &[
     Rule { id: "VER-NONE-LEGACY", judge: none_legacy },
-    Rule { id: "VER-NONE-BE", judge: none_be },
     Rule { id: "VER-0X", judge: zero },
     Rule { id: "VER-1X-VERSIONED", judge: one_versioned },
     Rule { id: "VER-CEILING", judge: ceiling },
@@ -36,33 +35,6 @@ fn none_legacy(ctx: &Context) -> Verdict {
     by_table(ctx, Blame::VerNoneLegacy, || {
         own_version(ctx).is_some_and(MaxVersion::is_silent) && returns_capsule(ctx)
     })
-}
-
-/// Takes note of an exporter that has no legacy capsules any more.
-fn none_be(ctx: &Context) -> Verdict {
-    let is_judged = own_version(ctx).is_some_and(MaxVersion::is_silent)
-        && ctx.table.classes.is_some_and(|classes| classes.is_well_formed())
-        && ctx.table.accuses().is_none()
-        // RO-LEGACY: a read-only array is refused for what it is.
-        && ctx.seen.source.writable != Some(false)
-        && ctx.seen.exporter.mutable;
-    if !is_judged {
-        return Verdict::Silent;
-    }
-    match &ctx.seen.export {
-        Outcome::Capsule(_) => Verdict::Holds,
-        Outcome::Raised(raised) if raised.class == ErrorClass::Buffer => {
-            let has_versioned = (ctx.managed()).any(|(_, managed)| managed.kind == Kind::Versioned);
-            if !has_versioned {
-                return Verdict::Silent;
-            }
-            ctx.breaks(Grade::Info, || {
-                let expected = "without max_version a legacy capsule comes, or BufferError for every plain call";
-                on_outcome(ctx, (Of::Export, &ctx.seen.export), "BufferError", expected, &[What::Outcome])
-            })
-        }
-        _ => Verdict::Silent,
-    }
 }
 
 fn zero(ctx: &Context) -> Verdict {
@@ -337,18 +309,6 @@ mod tests {
         let zero = Scene::of(&[version(0, 0)]);
         assert_eq!(zero.clone().raising(ErrorClass::Buffer).said("VER-OLD-BE"), Said::Holds);
         zero.raising(ErrorClass::Other).assert_only("VER-OLD-BE", Grade::Warning);
-    }
-
-    #[test]
-    fn a_producer_without_legacy_capsules_is_noted() {
-        let refused = Scene::plain().raising(ErrorClass::Buffer);
-        assert_eq!(refused.clone().with(Probe::Version10).said("VER-NONE-BE"), INFO);
-        assert_eq!(Scene::plain().said("VER-NONE-BE"), Said::Holds);
-        // RO-LEGACY: the read-only array is refused, not the legacy capsule.
-        let array = Tensor { access: Access::ReadOnly, ..Tensor::plain() };
-        let readonly = Scene::new(array, Call::default()).with(Probe::Version10);
-        assert_eq!(readonly.said("VER-NONE-BE"), Said::Silent);
-        readonly.assert_lawful();
     }
 
     #[test]

@@ -99,7 +99,7 @@ class copy_none_copies(Exporter):
         return (array, flags) if copy is not None else (self.duplicate(array), flags | IS_COPIED)
 
 
-@breaks("EXC-COPY-IMPOSSIBLE")
+@breaks("COPY-FALSE-BE")
 class copy_false_valueerror(Exporter):
     """copy=False raises ValueError for a layout that copy=True can export."""
 

@@ -3,43 +3,26 @@
 use super::method_fact;
 use crate::case::Object;
 use crate::oracle::export::evidence;
-use crate::oracle::{Container, Context, DeviceAnswer, DeviceElement, ErrorClass, Grade, Number, Verdict};
+use crate::oracle::{
+    Container, Context, DeviceAnswer, DeviceElement, ErrorClass, Grade, Number, Verdict,
+};
 
 pub(super) fn both(ctx: &Context) -> Verdict {
     let [dlpack, device] = ctx.seen.exporter.methods;
     ctx.require(dlpack == device, Grade::Violation, || {
-        let missing = if dlpack {
-            "__dlpack_device__"
-        } else {
-            "__dlpack__"
-        };
-        evidence(
-            missing,
-            "both methods or neither",
-            format!("a type without {missing}"),
-            [],
-        )
+        let missing = if dlpack { "__dlpack_device__" } else { "__dlpack__" };
+        evidence(missing, "both methods or neither", format!("a type without {missing}"), [])
     })
 }
 
 pub(super) fn is_tuple(ctx: &Context) -> Verdict {
     let (grade, key) = match &ctx.seen.device_before {
-        DeviceAnswer::Pair {
-            container: Container::Tuple,
-            ..
-        } => return Verdict::Holds,
-        DeviceAnswer::Pair {
-            container: Container::TupleSubclass,
-            ..
-        } => (Grade::Info, "tuple sub-class"),
-        DeviceAnswer::Pair {
-            container: Container::List,
-            ..
-        } => (Grade::Warning, "list"),
-        DeviceAnswer::Pair {
-            container: Container::Other,
-            ..
-        } => (Grade::Violation, "other"),
+        DeviceAnswer::Pair { container: Container::Tuple, .. } => return Verdict::Holds,
+        DeviceAnswer::Pair { container: Container::TupleSubclass, .. } => {
+            (Grade::Info, "tuple sub-class")
+        }
+        DeviceAnswer::Pair { container: Container::List, .. } => (Grade::Warning, "list"),
+        DeviceAnswer::Pair { container: Container::Other, .. } => (Grade::Violation, "other"),
         DeviceAnswer::Malformed(_) => (Grade::Violation, "malformed"),
         // DEV-TYPE-ELEM is contested and accuses nobody; a word or None is no device type to anyone.
         DeviceAnswer::NoNumber(DeviceElement::Type, _) => (Grade::Violation, "no number"),
@@ -62,12 +45,7 @@ pub(super) fn is_tuple(ctx: &Context) -> Verdict {
 }
 
 pub(super) fn type_element(ctx: &Context) -> Verdict {
-    let DeviceAnswer::Pair {
-        type_element,
-        device,
-        ..
-    } = &ctx.seen.device_before
-    else {
+    let DeviceAnswer::Pair { type_element, device, .. } = &ctx.seen.device_before else {
         return Verdict::Silent;
     };
     ctx.require(*type_element != Number::Enum, Grade::Warning, || {
@@ -87,10 +65,7 @@ pub(super) fn id_element(ctx: &Context) -> Verdict {
             evidence("no number", expected, text.clone(), [method_fact(text)])
         });
     }
-    let DeviceAnswer::Pair {
-        id_element, device, ..
-    } = &ctx.seen.device_before
-    else {
+    let DeviceAnswer::Pair { id_element, device, .. } = &ctx.seen.device_before else {
         return Verdict::Silent;
     };
     let (grade, key) = match id_element {
@@ -99,14 +74,7 @@ pub(super) fn id_element(ctx: &Context) -> Verdict {
         Number::Index => (Grade::Warning, "object with __index__"),
         Number::Enum => (Grade::Violation, "member of a plain Enum"),
     };
-    ctx.breaks(grade, || {
-        evidence(
-            key,
-            expected,
-            format!("a {key}"),
-            [method_fact(device)],
-        )
-    })
+    ctx.breaks(grade, || evidence(key, expected, format!("a {key}"), [method_fact(device)]))
 }
 
 fn answer(answer: &DeviceAnswer) -> String {
@@ -135,10 +103,7 @@ pub(super) fn stable(ctx: &Context) -> Verdict {
     ctx.require(is_same, Grade::Violation, || {
         evidence(
             "changes",
-            format!(
-                "{} from __dlpack_device__(), as before the exports",
-                answer(before)
-            ),
+            format!("{} from __dlpack_device__(), as before the exports", answer(before)),
             answer(after),
             [method_fact(answer(before))],
         )

@@ -20,9 +20,7 @@ pub(super) fn all(ctx: &Context) -> Verdict {
         return Verdict::Silent;
     }
     let is_said_only = |of: Of, keywords: &[Keyword]| {
-        keywords
-            .iter()
-            .all(|&keyword| ctx.asked(of, keyword) == Asked::Nothing)
+        keywords.iter().all(|&keyword| ctx.asked(of, keyword) == Asked::Nothing)
     };
     let mut refused: Option<Of> = None;
     let mut refused_versioned = !ctx.seen.exporter.versioned;
@@ -60,11 +58,7 @@ pub(super) fn all(ctx: &Context) -> Verdict {
     };
     ctx.breaks(grade, || {
         let name = tensor.dtype.name();
-        let fact = Fact {
-            of,
-            what: What::Outcome,
-            value: "BufferError".into(),
-        };
+        let fact = Fact { of, what: What::Outcome, value: "BufferError".into() };
         evidence(
             name,
             format!("an export, because {name} is a dtype of the array API standard"),

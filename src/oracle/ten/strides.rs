@@ -7,10 +7,8 @@ use crate::oracle::export::{Export, Fault, Layer, Word, evidence, tuple};
 use crate::oracle::{Context, DlTensor, Elements, Fact, Grade, Knob, Memory, Verdict, What};
 
 fn null_strides(export: &Export, tensor: &DlTensor) -> [Fact; 3] {
-    let version = export
-        .managed
-        .version
-        .map_or("None".into(), |v| format!("({}, {})", v.major, v.minor));
+    let version =
+        export.managed.version.map_or("None".into(), |v| format!("({}, {})", v.major, v.minor));
     [
         export.fact(What::Version, version),
         export.fact(What::Ndim, tensor.ndim),
@@ -49,10 +47,7 @@ pub(super) fn null_old(ctx: &Context) -> Verdict {
             evidence(
                 "NULL",
                 "strides, as headers from 1.2 demand them",
-                format!(
-                    "NULL strides, which meant compact data before 1.2, {}",
-                    export.place()
-                ),
+                format!("NULL strides, which meant compact data before 1.2, {}", export.place()),
                 null_strides(export, tensor),
             )
         },
@@ -101,10 +96,7 @@ pub(super) fn unit(ctx: &Context) -> Verdict {
                 let elements: Vec<_> = bytes.iter().map(|stride| stride / item.max(1)).collect();
                 format!("strides {} in elements", tuple(&elements))
             } else {
-                format!(
-                    "a refusal: byte strides {} are no multiples of {item} bytes",
-                    tuple(bytes)
-                )
+                format!("a refusal: byte strides {} are no multiples of {item} bytes", tuple(bytes))
             };
             evidence(
                 key,
@@ -163,11 +155,7 @@ pub(super) fn zero(ctx: &Context) -> Verdict {
             evidence(
                 "writable",
                 "READ_ONLY on memory in which elements overlap",
-                format!(
-                    "strides {} without READ_ONLY {}",
-                    tuple(&tensor.strides),
-                    export.place()
-                ),
+                format!("strides {} without READ_ONLY {}", tuple(&tensor.strides), export.place()),
                 [
                     export.fact(What::Strides, tuple(&tensor.strides)),
                     export.fact(What::Flags, export.managed.flags),
