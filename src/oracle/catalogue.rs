@@ -307,6 +307,7 @@ const NOT_OBSERVABLE: [(&str, &[&str]); 12] = [
             "VER-MINOR-FREE",
             "STR-OPTIONAL",
             "EXC-OOM",
+            "VER-NONE-BE",
             "EXC-PRECEDENCE",
             "EXC-ATTRIBUTE",
         ],
