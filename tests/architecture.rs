@@ -4,9 +4,8 @@
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
-const MODULES: [&str; 8] = [
-    "abi", "backend", "case", "command", "finding", "host", "oracle", "report",
-];
+const MODULES: [&str; 8] =
+    ["abi", "backend", "case", "command", "finding", "host", "oracle", "report"];
 
 /// What a module may use beside itself; `main` and `lib` may use everything.
 fn may_use(module: &str) -> &'static [&'static str] {
@@ -55,10 +54,7 @@ fn complaints(file: &Path, text: &str) -> Vec<String> {
         let top = used.split("::").next().unwrap_or_default();
         let allowed = may_use(&module).iter().any(|may| {
             // `host::Versions` allows that name alone, `host` everything in it.
-            used == *may
-                || used
-                    .strip_prefix(may)
-                    .is_some_and(|rest| rest.starts_with("::"))
+            used == *may || used.strip_prefix(may).is_some_and(|rest| rest.starts_with("::"))
         });
         if top != module && MODULES.contains(&top) && !allowed {
             complaints.push(format!("{} must not use {used}", file.display()));
@@ -66,9 +62,7 @@ fn complaints(file: &Path, text: &str) -> Vec<String> {
     }
     // The number of a signal is plain data.
     let code = code.replace("libc::SIG", "SIG");
-    let names: BTreeSet<_> = code
-        .split(|c: char| !(c.is_alphanumeric() || c == '_'))
-        .collect();
+    let names: BTreeSet<_> = code.split(|c: char| !(c.is_alphanumeric() || c == '_')).collect();
     for (name, reason) in forbidden(&module) {
         if names.contains(name) {
             complaints.push(format!("{} has `{name}`: {reason}", file.display()));
@@ -130,10 +124,7 @@ fn uses(file: &Path, code: &str) -> BTreeSet<String> {
 /// `a::b::c` → `a::b`; `{a::b, c}` and `a::{b, c}` one by one.
 fn heads(path: &str) -> Vec<String> {
     let name = |text: &str| -> String {
-        text.trim_start()
-            .chars()
-            .take_while(|c| c.is_alphanumeric() || *c == '_')
-            .collect()
+        text.trim_start().chars().take_while(|c| c.is_alphanumeric() || *c == '_').collect()
     };
     if let Some(list) = path.strip_prefix('{') {
         return items(list).iter().flat_map(|item| heads(item)).collect();
@@ -142,10 +133,9 @@ fn heads(path: &str) -> Vec<String> {
     match path.trim_start()[first.len()..].strip_prefix("::") {
         None => vec![first],
         Some(rest) => match rest.strip_prefix('{') {
-            Some(list) => items(list)
-                .iter()
-                .map(|item| format!("{first}::{}", name(item)))
-                .collect(),
+            Some(list) => {
+                items(list).iter().map(|item| format!("{first}::{}", name(item))).collect()
+            }
             None => vec![format!("{first}::{}", name(rest))],
         },
     }
@@ -168,11 +158,7 @@ fn items(list: &str) -> Vec<String> {
             item.push(c);
         }
     }
-    items
-        .iter()
-        .map(|item| item.trim().to_owned())
-        .filter(|item| !item.is_empty())
-        .collect()
+    items.iter().map(|item| item.trim().to_owned()).filter(|item| !item.is_empty()).collect()
 }
 
 /// The text without comments and without what stands in strings; lines stay.
@@ -189,9 +175,7 @@ fn code(text: &str) -> String {
         } else if rest.starts_with("r\"") || rest.starts_with("r#\"") {
             let end = if rest.starts_with("r\"") { "\"" } else { "\"#" };
             let body = rest.find('"').unwrap_or(0) + 1;
-            rest[body..]
-                .find(end)
-                .map_or(rest.len(), |at| body + at + end.len())
+            rest[body..].find(end).map_or(rest.len(), |at| body + at + end.len())
         } else if rest.starts_with("'\"'") {
             3
         } else if rest.starts_with("'\\\"'") {
@@ -254,19 +238,10 @@ fn planted_arrows_are_found() {
         ("case/call.rs", "use crate::oracle::Rule;"),
         ("case/mod.rs", "fn f() -> super::host::Session { todo!() }"),
         ("oracle/exc.rs", "use super::super::backend::Backend;"),
-        (
-            "oracle/exc.rs",
-            "use crate::{abi::DLDevice, host::Session};",
-        ),
-        (
-            "oracle/exc.rs",
-            "use crate::{\n    abi::DLDevice,\n    host::Session,\n};",
-        ),
+        ("oracle/exc.rs", "use crate::{abi::DLDevice, host::Session};"),
+        ("oracle/exc.rs", "use crate::{\n    abi::DLDevice,\n    host::Session,\n};"),
         ("oracle/ten/mod.rs", "use super::super::finding;"),
-        (
-            "oracle/cap.rs",
-            "mod tests {\n    use super::super::super::report;\n}",
-        ),
+        ("oracle/cap.rs", "mod tests {\n    use super::super::super::report;\n}"),
         ("finding/store.rs", "use crate::host::Session;"),
         ("finding/store.rs", "use crate::host::{Session, Versions};"),
         ("oracle/cap/mod.rs", "use crate::report::terminal;"),
@@ -274,10 +249,7 @@ fn planted_arrows_are_found() {
         ("report/json.rs", "use crate::command::fuzz;"),
         ("oracle/cap.rs", "unsafe { f() }"),
         ("command/fuzz.rs", "use libc::kill;"),
-        (
-            "finding/cause.rs",
-            "use libc::kill; const DEATH: i32 = libc::SIGFPE;",
-        ),
+        ("finding/cause.rs", "use libc::kill; const DEATH: i32 = libc::SIGFPE;"),
         ("abi/mod.rs", "use pyo3::prelude::*;"),
         ("host/mod.rs", "use libfuzzer_sys::fuzz_target;"),
     ] {
@@ -288,41 +260,20 @@ fn planted_arrows_are_found() {
 #[test]
 fn lawful_twins_are_not() {
     for (file, text) in [
-        (
-            "abi/mod.rs",
-            "//! Not crate::case.\nuse std::ffi::c_void; /* unsafe */ unsafe fn f() {}",
-        ),
-        (
-            "case/call.rs",
-            "use super::Dtype;\nuse crate::abi::DLDevice;",
-        ),
+        ("abi/mod.rs", "//! Not crate::case.\nuse std::ffi::c_void; /* unsafe */ unsafe fn f() {}"),
+        ("case/call.rs", "use super::Dtype;\nuse crate::abi::DLDevice;"),
         (
             "oracle/exc.rs",
             "use super::{Context, Rule};\nuse crate::{abi::DLDevice, case::{Call, Case}};",
         ),
-        (
-            "oracle/cap.rs",
-            "mod tests {\n    use super::super::testing::Scene;\n}",
-        ),
-        (
-            "oracle/ten/data.rs",
-            "use super::super::export;\nuse super::by_knob;",
-        ),
-        (
-            "oracle/cap.rs",
-            "const TEXT: &str = \"unsafe \\\" crate::host\"; const C: char = '\"';",
-        ),
+        ("oracle/cap.rs", "mod tests {\n    use super::super::testing::Scene;\n}"),
+        ("oracle/ten/data.rs", "use super::super::export;\nuse super::by_knob;"),
+        ("oracle/cap.rs", "const TEXT: &str = \"unsafe \\\" crate::host\"; const C: char = '\"';"),
         ("oracle/cap.rs", "const TEXT: &str = r#\"pyo3 \" libc\"#;"),
-        (
-            "finding/store.rs",
-            "use crate::host::Versions;\nuse crate::host::{Versions};",
-        ),
+        ("finding/store.rs", "use crate::host::Versions;\nuse crate::host::{Versions};"),
         ("report/json.rs", "use crate::finding::Finding;"),
         ("finding/cause.rs", "const DEATH: i32 = libc::SIGFPE;"),
-        (
-            "command/fuzz.rs",
-            "use crate::host::Session;\nuse std::process::Command;",
-        ),
+        ("command/fuzz.rs", "use crate::host::Session;\nuse std::process::Command;"),
         ("main.rs", "use dlpack_fuzz::report;\nmod command;"),
         ("host/capsule.rs", "use pyo3::ffi;\nunsafe fn f() {}"),
     ] {

@@ -23,22 +23,10 @@ fn random_bytes(rng: &mut Rng) -> Vec<u8> {
 fn check_laws(case: &Case) {
     let bytes = case.encode();
     assert!(bytes.len() <= MAX_ENCODED);
-    assert_eq!(
-        &Case::decode(&bytes),
-        case,
-        "decode(encode(case)) for {bytes:02x?}"
-    );
+    assert_eq!(&Case::decode(&bytes), case, "decode(encode(case)) for {bytes:02x?}");
     let text = case.to_string();
-    assert_eq!(
-        text.parse::<Case>().as_ref(),
-        Ok(case),
-        "parse(display(case)) for {text}"
-    );
-    assert_eq!(
-        &case.clone().normalized(),
-        case,
-        "normalized(case) for {text}"
-    );
+    assert_eq!(text.parse::<Case>().as_ref(), Ok(case), "parse(display(case)) for {text}");
+    assert_eq!(&case.clone().normalized(), case, "normalized(case) for {text}");
 }
 
 #[test]
@@ -58,11 +46,7 @@ fn bytes_that_end_early_go_on_in_zeros() {
         bytes.resize(bytes.len() + MAX_ENCODED, 0);
         assert_eq!(short, Case::decode(&bytes));
     }
-    let plain = Case {
-        tensor: Tensor::plain(),
-        call: Call::default(),
-        probes: Probes::NONE,
-    };
+    let plain = Case { tensor: Tensor::plain(), call: Call::default(), probes: Probes::NONE };
     assert_eq!(Case::decode(&[]), plain);
 }
 
@@ -101,10 +85,7 @@ fn damaged_texts_are_refused_in_words() {
     let mut rng = Rng::new(0x7465_7874);
     let mut refused = 0;
     for _ in 0..DRAWS / 10 {
-        let mut text: Vec<char> = generate(&mut rng, &vocabulary)
-            .to_string()
-            .chars()
-            .collect();
+        let mut text: Vec<char> = generate(&mut rng, &vocabulary).to_string().chars().collect();
         let place = rng.below(text.len() as u64) as usize;
         match rng.below(4) {
             0 => text.truncate(place),
@@ -120,10 +101,7 @@ fn damaged_texts_are_refused_in_words() {
             Ok(case) => check_laws(&case),
             Err(error) => {
                 refused += 1;
-                assert!(
-                    (1..=text.chars().count() + 1).contains(&error.column),
-                    "{text}: {error}"
-                );
+                assert!((1..=text.chars().count() + 1).contains(&error.column), "{text}: {error}");
             }
         }
     }
@@ -149,9 +127,7 @@ fn the_generator_reaches_everything_that_a_vocabulary_allows() {
         count(format!("extra {:?}", call.extra));
         count(format!("keys {:?}", call.keys));
         count(format!("order {}", call.order));
-        case.probes
-            .iter()
-            .for_each(|probe| count(format!("probe {}", probe.name())));
+        case.probes.iter().for_each(|probe| count(format!("probe {}", probe.name())));
         for keyword in Keyword::ALL {
             count(format!("{} {}", keyword.name(), given(call.arg(keyword))));
         }
@@ -182,22 +158,14 @@ fn the_generator_reaches_everything_that_a_vocabulary_allows() {
         assert!(met(&format!("layout {layout}")) > 2_000, "{layout}");
     }
     for object in Object::ALL {
-        assert!(
-            met(&format!("object {}", object.name())) > 1_000,
-            "{object:?}"
-        );
+        assert!(met(&format!("object {}", object.name())) > 1_000, "{object:?}");
     }
     for probe in Probe::ALL {
         assert!(met(&format!("probe {}", probe.name())) > 1_000, "{probe:?}");
     }
     (0..=64).for_each(|rank| assert!(met(&format!("rank {rank}")) > 10, "{rank} axes"));
     (0..24).for_each(|order| assert!(met(&format!("order {order}")) > 10, "order {order}"));
-    for rare in [
-        "extra UnknownKeyword",
-        "extra Positional",
-        "keys Fresh",
-        "ReadOnly",
-    ] {
+    for rare in ["extra UnknownKeyword", "extra Positional", "keys Fresh", "ReadOnly"] {
         assert!(met(rare) > 2_000, "{rare}");
     }
     let mean = probes as f64 / (2 * DRAWS) as f64;
@@ -207,10 +175,7 @@ fn the_generator_reaches_everything_that_a_vocabulary_allows() {
     let sweep = Sweep::new(&vocabulary);
     let mut values = HashSet::new();
     for place in (0..sweep.len()).filter(|&place| {
-        matches!(
-            sweep.part(place),
-            Some((Part::Calibration | Part::NearMisses, _))
-        )
+        matches!(sweep.part(place), Some((Part::Calibration | Part::NearMisses, _)))
     }) {
         let call = sweep.case(place).call;
         values.extend(Keyword::ALL.map(|keyword| (keyword, call.arg(keyword).clone())));
@@ -222,10 +187,7 @@ fn the_generator_reaches_everything_that_a_vocabulary_allows() {
     }
     // Most calls have one cause to be refused at most; enough have several.
     let [none, one, several @ ..] = odd_calls;
-    assert!(
-        none + one > DRAWS && several.iter().sum::<usize>() > DRAWS / 4,
-        "{odd_calls:?}"
-    );
+    assert!(none + one > DRAWS && several.iter().sum::<usize>() > DRAWS / 4, "{odd_calls:?}");
 }
 
 fn given(arg: &Arg) -> String {
@@ -236,9 +198,9 @@ fn given(arg: &Arg) -> String {
 fn odd_arguments(call: &Call) -> usize {
     let usual = |keyword: Keyword, value: &Value| match keyword {
         Keyword::Stream => *value == Value::int(-1),
-        Keyword::MaxVersion => value
-            .as_pair()
-            .is_some_and(|(major, minor)| major >= 0 && minor >= 0),
+        Keyword::MaxVersion => {
+            value.as_pair().is_some_and(|(major, minor)| major >= 0 && minor >= 0)
+        }
         Keyword::DlDevice => *value == Value::Own || value.as_pair() == Some((1, 0)),
         Keyword::Copy => matches!(value, Value::Scalar(Scalar::Bool(_))),
     };
@@ -256,24 +218,15 @@ const GOLDEN: &str = include_str!("data/golden_cases.tsv");
 
 #[test]
 fn golden_cases_keep_their_bytes_and_texts() {
-    let lines: Vec<_> = GOLDEN
-        .lines()
-        .filter(|line| !line.starts_with('#'))
-        .collect();
+    let lines: Vec<_> = GOLDEN.lines().filter(|line| !line.starts_with('#')).collect();
     assert!(lines.len() >= 40, "{} golden cases", lines.len());
     for line in lines {
-        let (hex, text) = line
-            .split_once('\t')
-            .expect("a line is bytes, a tab and text");
+        let (hex, text) = line.split_once('\t').expect("a line is bytes, a tab and text");
         let bytes: Vec<u8> = (0..hex.len() / 2)
             .map(|place| u8::from_str_radix(&hex[2 * place..2 * place + 2], 16).expect(hex))
             .collect();
         let case: Case = text.parse().expect(text);
-        assert_eq!(
-            Case::decode(&bytes).to_string(),
-            text,
-            "{hex} has another meaning"
-        );
+        assert_eq!(Case::decode(&bytes).to_string(), text, "{hex} has another meaning");
         assert_eq!(case.encode(), bytes, "{text} has other bytes");
     }
 }

@@ -52,22 +52,13 @@ fn python(script: &str) -> String {
         .env("PYTHONDONTWRITEBYTECODE", "1")
         .output()
         .expect("the environment of the build has an interpreter");
-    assert!(
-        output.status.success(),
-        "{script}: {}",
-        String::from_utf8_lossy(&output.stderr)
-    );
+    assert!(output.status.success(), "{script}: {}", String::from_utf8_lossy(&output.stderr));
     String::from_utf8(output.stdout).expect("ASCII")
 }
 
 fn faults() -> Vec<Fault> {
-    let list = |field: &str| {
-        field
-            .split(';')
-            .filter(|each| !each.is_empty())
-            .map(String::from)
-            .collect()
-    };
+    let list =
+        |field: &str| field.split(';').filter(|each| !each.is_empty()).map(String::from).collect();
     (python("faults.py").lines())
         .map(|line| {
             let [name, rule, grade, also, probes, description] =
@@ -81,14 +72,7 @@ fn faults() -> Vec<Fault> {
                 _ => panic!("no grade: {grade}"),
             };
             let (name, rule, probes) = (name.into(), rule.into(), probes.into());
-            Fault {
-                name,
-                rule,
-                grade,
-                also: list(also),
-                probes,
-                description: description.into(),
-            }
+            Fault { name, rule, grade, also: list(also), probes, description: description.into() }
         })
         .collect()
 }
@@ -98,10 +82,8 @@ fn run(exporters: &[(String, String)]) -> BTreeMap<String, Accusations> {
     let mut results = BTreeMap::new();
     let mut left = exporters;
     while !left.is_empty() {
-        let arguments: Vec<_> = left
-            .iter()
-            .map(|(name, probes)| format!("{name}={probes}"))
-            .collect();
+        let arguments: Vec<_> =
+            left.iter().map(|(name, probes)| format!("{name}={probes}")).collect();
         let output = Command::new(std::env::current_exe().expect("this program has a path"))
             .args(["child", "--exact", "--ignored", "--nocapture"])
             .env(EXPORTERS, arguments.join(" "))
@@ -127,10 +109,8 @@ fn run(exporters: &[(String, String)]) -> BTreeMap<String, Accusations> {
                         _ => Grade::Info,
                     };
                     let count = count.parse().expect("a number");
-                    accusations.insert(
-                        (profile.into(), rule.into(), grade),
-                        (count, case.to_string()),
-                    );
+                    accusations
+                        .insert((profile.into(), rule.into(), grade), (count, case.to_string()));
                 }
                 _ => panic!("not the child's: {line}"),
             }
@@ -138,10 +118,7 @@ fn run(exporters: &[(String, String)]) -> BTreeMap<String, Accusations> {
         if finished < left.len() {
             let errors = String::from_utf8_lossy(&output.stderr);
             let tail: Vec<_> = errors.lines().rev().take(8).collect();
-            eprintln!(
-                "{} ended its process: {} {tail:?}",
-                left[finished].0, output.status
-            );
+            eprintln!("{} ended its process: {} {tail:?}", left[finished].0, output.status);
             finished += 1;
         }
         left = &left[finished..];
@@ -151,20 +128,13 @@ fn run(exporters: &[(String, String)]) -> BTreeMap<String, Accusations> {
 
 /// The fixed cases and the drawn ones, with every probe.
 fn cases(probes: Probes, drawn: usize) -> Vec<Case> {
-    let fixed = include_str!("exporters/cases.txt")
-        .lines()
-        .filter(|line| !line.starts_with('#'));
-    let fixed = fixed.map(|text| {
-        text.parse::<Case>()
-            .unwrap_or_else(|error| panic!("{text}: {error:?}"))
-    });
+    let fixed = include_str!("exporters/cases.txt").lines().filter(|line| !line.starts_with('#'));
+    let fixed =
+        fixed.map(|text| text.parse::<Case>().unwrap_or_else(|error| panic!("{text}: {error:?}")));
     let mut rng = Rng::new(0x6661_756c_7473);
     let vocabulary = Vocabulary::default();
     let drawn = (0..drawn).map(|_| generate(&mut rng, &vocabulary));
-    fixed
-        .chain(drawn)
-        .map(|case| Case { probes, ..case }.normalized())
-        .collect()
+    fixed.chain(drawn).map(|case| Case { probes, ..case }.normalized()).collect()
 }
 
 #[test]
@@ -182,11 +152,7 @@ fn child() {
                 .filter(|probe| names.split(';').any(|name| name == probe.name()))
                 .collect(),
         };
-        let profiles = if name == LAWFUL {
-            &["spec", "strict", "lenient"][..]
-        } else {
-            &["spec"]
-        };
+        let profiles = if name == LAWFUL { &["spec", "strict", "lenient"][..] } else { &["spec"] };
         for ((profile, rule, grade), (count, case)) in accuse(name, probes, profiles) {
             println!("\n{MARK}{profile}\t{rule}\t{grade:?}\t{count}\t{case}");
         }
@@ -195,20 +161,11 @@ fn child() {
 }
 
 fn accuse(name: &str, probes: Probes, profiles: &[&str]) -> Accusations {
-    let options = Options {
-        env: None,
-        backend: format!("py:{name}"),
-    };
+    let options = Options { env: None, backend: format!("py:{name}") };
     let mut session = Session::open(&options).unwrap_or_else(|error| panic!("{error}"));
-    let profiles: Vec<_> = profiles
-        .iter()
-        .map(|name| Profile::named(name).expect("a built-in profile"))
-        .collect();
-    let drawn = if name == LAWFUL {
-        DRAWN_LAWFUL
-    } else {
-        DRAWN_FAULTY
-    };
+    let profiles: Vec<_> =
+        profiles.iter().map(|name| Profile::named(name).expect("a built-in profile")).collect();
+    let drawn = if name == LAWFUL { DRAWN_LAWFUL } else { DRAWN_FAULTY };
     let mut accusations = Accusations::new();
     let mut leaks = 0;
     for case in cases(probes, drawn) {
@@ -217,11 +174,7 @@ fn accuse(name: &str, probes: Probes, profiles: &[&str]) -> Accusations {
         };
         for profile in &profiles {
             for violation in judge(&case, &seen, profile, Grade::Warning).violations {
-                let key = (
-                    profile.name().to_string(),
-                    violation.rule.to_string(),
-                    violation.grade,
-                );
+                let key = (profile.name().to_string(), violation.rule.to_string(), violation.grade);
                 let text = || {
                     let evidence = &violation.evidence;
                     format!("{case} [{} / {}]", evidence.expected, evidence.seen)
@@ -247,10 +200,8 @@ fn the_exporters_pass_their_own_tests() {
 fn each_fault_is_caught_under_its_rule_and_no_other() {
     let faults = faults();
     assert!(faults.len() >= 35);
-    let names: Vec<_> = faults
-        .iter()
-        .map(|fault| (fault.exporter(), fault.probes.clone()))
-        .collect();
+    let names: Vec<_> =
+        faults.iter().map(|fault| (fault.exporter(), fault.probes.clone())).collect();
     let results = run(&names);
     let mut wrong = Vec::new();
     for fault in &faults {
@@ -259,9 +210,8 @@ fn each_fault_is_caught_under_its_rule_and_no_other() {
             wrong.push(format!("{title}\n    ended its process"));
             continue;
         };
-        let caught = accusations
-            .keys()
-            .any(|(_, rule, grade)| *rule == fault.rule && *grade == fault.grade);
+        let caught =
+            accusations.keys().any(|(_, rule, grade)| *rule == fault.rule && *grade == fault.grade);
         if !caught {
             wrong.push(format!("{title}\n    not caught as {:?}", fault.grade));
         }
@@ -272,30 +222,18 @@ fn each_fault_is_caught_under_its_rule_and_no_other() {
             }
         }
     }
-    assert!(
-        wrong.is_empty(),
-        "{} wrong:\n{}",
-        wrong.len(),
-        wrong.join("\n")
-    );
+    assert!(wrong.is_empty(), "{} wrong:\n{}", wrong.len(), wrong.join("\n"));
 }
 
 #[test]
 fn the_lawful_exporter_is_not_accused() {
     let results = run(&[(LAWFUL.into(), String::new())]);
-    let accusations = results
-        .get(LAWFUL)
-        .expect("the lawful exporter does not end its process");
+    let accusations = results.get(LAWFUL).expect("the lawful exporter does not end its process");
     let wrong: Vec<_> = (accusations.iter())
         .filter(|((profile, _, grade), _)| profile == "spec" || *grade == Grade::Violation)
         .map(|((profile, rule, grade), (count, case))| {
             format!("{profile}: {grade:?} {rule}, {count} times: {case}")
         })
         .collect();
-    assert!(
-        wrong.is_empty(),
-        "{} wrong:\n{}",
-        wrong.len(),
-        wrong.join("\n")
-    );
+    assert!(wrong.is_empty(), "{} wrong:\n{}", wrong.len(), wrong.join("\n"));
 }

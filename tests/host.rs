@@ -1,6 +1,8 @@
 //! The embedded interpreter is the chosen environment's, and a run leaves nothing behind.
 
-use dlpack_fuzz::case::{Arg, Call, Case, Dtype, Keyword, Layout, Object, Probes, Shape, Strides, Tensor, Value};
+use dlpack_fuzz::case::{
+    Arg, Call, Case, Dtype, Keyword, Layout, Object, Probes, Shape, Strides, Tensor, Value,
+};
 use dlpack_fuzz::host::{Detail, Options, Session, interpreter};
 use dlpack_fuzz::oracle::{
     Elements, ErrorClass, Ledger, Memory, Observation, Outcome, WriteThrough,
@@ -44,9 +46,8 @@ fn the_program_maps_one_libpython_and_it_is_the_one_it_was_linked_with() {
     assert_eq!(libraries.len(), 1, "{libraries:?}");
     let expected = Python::attach(|py| {
         let variables = py.import("sysconfig").expect("stdlib");
-        let of = |name: &str| {
-            variables.call_method1("get_config_var", (name,)).expect(name).to_string()
-        };
+        let of =
+            |name: &str| variables.call_method1("get_config_var", (name,)).expect(name).to_string();
         format!("{}/{}", of("LIBDIR"), of("INSTSONAME"))
     });
     let canonical = |path: &str| std::fs::canonicalize(path).expect("it is mapped");

@@ -13,22 +13,14 @@ static ALONE: Mutex<()> = Mutex::new(());
 /// all probes comes back, for the test to prove that the situation was the one it means.
 fn silent(texts: &[&str]) -> Vec<Observation> {
     let _alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
-    let options = Options {
-        env: None,
-        backend: "numpy".into(),
-    };
+    let options = Options { env: None, backend: "numpy".into() };
     let mut session = Session::open(&options).unwrap_or_else(|error| panic!("{error}"));
     let profile = Profile::named("spec").expect("a built-in profile");
     let mut all = Vec::new();
     for text in texts {
-        let case: Case = text
-            .parse()
-            .unwrap_or_else(|error| panic!("{text}: {error:?}"));
+        let case: Case = text.parse().unwrap_or_else(|error| panic!("{text}: {error:?}"));
         for probes in [Probes::NONE, Probes::ALL] {
-            let case = Case {
-                probes,
-                ..case.clone()
-            };
+            let case = Case { probes, ..case.clone() };
             let seen = (session.run(&case, Detail::Brief))
                 .unwrap_or_else(|reason| panic!("{case}: {reason:?}"));
             let said = judge(&case, &seen, &profile, Grade::Warning).violations;
@@ -44,9 +36,7 @@ fn silent(texts: &[&str]) -> Vec<Observation> {
 fn tensor(seen: &Observation, probe: Option<Probe>) -> &dlpack_fuzz::oracle::DlTensor {
     let outcome = probe.map_or(Some(&seen.export), |probe| seen.probe(probe));
     let managed = outcome.and_then(|outcome| outcome.managed());
-    managed
-        .and_then(|managed| managed.tensor.as_ref())
-        .expect("the export succeeds")
+    managed.and_then(|managed| managed.tensor.as_ref()).expect("the export succeeds")
 }
 
 fn raised(seen: &Observation) -> ErrorClass {
@@ -183,10 +173,7 @@ fn a_broadcast_array_may_be_larger_than_memory() {
         "array(shape=(1048576, 1048576, 1024), dtype='float64', strides=(0, 0, 0)).__dlpack__()",
     ]) {
         let copied = seen.probe(Probe::CopyTrue).expect("was made");
-        assert_eq!(
-            copied.raised().map(|raised| raised.class),
-            Some(ErrorClass::Memory)
-        );
+        assert_eq!(copied.raised().map(|raised| raised.class), Some(ErrorClass::Memory));
     }
     for seen in silent(&[
         "array(shape=(281474976710656,), dtype='uint8', strides=(0,)).__dlpack__(copy=True)",
@@ -416,13 +403,7 @@ fn failing_calls_leave_no_reference_behind() {
         "array(shape=(5,), dtype='object').__dlpack__(max_version=(1, 0), copy=True)",
         "array(shape=(6,), dtype='float32').__dlpack__(foo=1)",
     ]) {
-        assert_eq!(
-            (
-                seen.ledger.source_references,
-                seen.ledger.argument_references
-            ),
-            (0, 0)
-        );
+        assert_eq!((seen.ledger.source_references, seen.ledger.argument_references), (0, 0));
     }
 }
 

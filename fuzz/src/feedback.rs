@@ -71,7 +71,8 @@ fn token(outcome: &Outcome) -> u16 {
             None => 17,
             Some(managed) => {
                 let kind = u16::from(managed.kind == Kind::Versioned);
-                let memory = managed.tensor.as_ref().map_or(Memory::Unknown, |tensor| tensor.memory);
+                let memory =
+                    managed.tensor.as_ref().map_or(Memory::Unknown, |tensor| tensor.memory);
                 32 | kind << 6 | (memory as u16) << 7 | ((managed.flags & 7) as u16) << 10
             }
         },

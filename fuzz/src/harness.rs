@@ -106,7 +106,9 @@ impl Harness {
             match &mut self.outbox {
                 Some(outbox) => {
                     if let Err(error) = outbox.leave(case, &violation) {
-                        eprintln!("dlpack-fuzz: a finding could not be left ({error}); it is tried again");
+                        eprintln!(
+                            "dlpack-fuzz: a finding could not be left ({error}); it is tried again"
+                        );
                     }
                 }
                 None => self.stop(case, &seen, violation),

@@ -55,7 +55,8 @@ impl Numpy {
         let locals = PyDict::new(py);
         locals.set_item("np", &module)?;
         py.run(c"class Subclass(np.ndarray):\n    pass", Some(&locals), None)?;
-        let class = |object: Bound<'_, PyAny>| Ok::<_, PyErr>(object.cast_into::<PyType>()?.unbind());
+        let class =
+            |object: Bound<'_, PyAny>| Ok::<_, PyErr>(object.cast_into::<PyType>()?.unbind());
         let classes = Classes {
             subclass: class(locals.get_item("Subclass")?.expect("just defined"))?,
             matrix: class(module.getattr("matrix")?)?,
@@ -75,11 +76,15 @@ impl Numpy {
         })
     }
 
-    fn dtype<'py>(&self, py: Python<'py>, dtype: Dtype) -> Result<Bound<'py, PyAny>, Inexpressible> {
+    fn dtype<'py>(
+        &self,
+        py: Python<'py>,
+        dtype: Dtype,
+    ) -> Result<Bound<'py, PyAny>, Inexpressible> {
         let mut known = self.dtypes.borrow_mut();
-        let object = known.entry(dtype).or_insert_with(|| {
-            self.make_dtype(py, dtype).ok().map(Bound::unbind)
-        });
+        let object = known
+            .entry(dtype)
+            .or_insert_with(|| self.make_dtype(py, dtype).ok().map(Bound::unbind));
         match object {
             Some(object) => Ok(object.bind(py).clone()),
             None => Err(Inexpressible(format!("no dtype {}", dtype.name()).into())),
@@ -186,16 +191,20 @@ impl Numpy {
     }
 
     /// A field of a structured array, so that NumPy itself makes the gaps.
-    fn field<'py>(&self, py: Python<'py>, tensor: &Tensor) -> Result<Bound<'py, PyAny>, Inexpressible> {
-        if !matches!(tensor.layout, Layout::C) || !tensor.dtype.info().any_bytes || tensor.size() > 1 << 12 {
+    fn field<'py>(
+        &self,
+        py: Python<'py>,
+        tensor: &Tensor,
+    ) -> Result<Bound<'py, PyAny>, Inexpressible> {
+        if !matches!(tensor.layout, Layout::C)
+            || !tensor.dtype.info().any_bytes
+            || tensor.size() > 1 << 12
+        {
             return Err(Inexpressible("a field comes from a small row-major record array".into()));
         }
         let dtype = self.dtype(py, tensor.dtype)?;
         let made = || -> PyResult<_> {
-            let fields = vec![
-                ("x", dtype),
-                ("gap", self.module.bind(py).getattr("float64")?),
-            ];
+            let fields = vec![("x", dtype), ("gap", self.module.bind(py).getattr("float64")?)];
             let record = self.module.bind(py).getattr("dtype")?.call1((fields,))?;
             let base =
                 self.api.new_owning(py, self.api.array_type(), &record, &tensor.shape, false)?;
@@ -207,15 +216,23 @@ impl Numpy {
     }
 
     /// An array over a file mapping; read-only ones are mapped without write permission.
-    fn memmap<'py>(&self, py: Python<'py>, tensor: &Tensor) -> Result<Bound<'py, PyAny>, Inexpressible> {
+    fn memmap<'py>(
+        &self,
+        py: Python<'py>,
+        tensor: &Tensor,
+    ) -> Result<Bound<'py, PyAny>, Inexpressible> {
         let order = match tensor.layout {
             Layout::C => "C",
             Layout::F => "F",
-            Layout::Strided { .. } => return Err(Inexpressible("a file mapping has no gaps".into())),
+            Layout::Strided { .. } => {
+                return Err(Inexpressible("a file mapping has no gaps".into()));
+            }
         };
         let bytes = tensor.span().bytes();
         if !(1..=FILE_BYTES).contains(&bytes) || !tensor.dtype.info().any_bytes {
-            return Err(Inexpressible("a file mapping holds 1 byte to 64 KiB of plain numbers".into()));
+            return Err(Inexpressible(
+                "a file mapping holds 1 byte to 64 KiB of plain numbers".into(),
+            ));
         }
         let made = || -> PyResult<_> {
             let mut file = self.file.borrow_mut();
@@ -232,9 +249,9 @@ impl Numpy {
             std::fs::write(&path, &memory)?;
             let mode = if tensor.access == Access::ReadOnly { "r" } else { "r+" };
             let shape = pyo3::types::PyTuple::new(py, tensor.shape.iter())?;
-            let dtype = self.dtype(py, tensor.dtype).map_err(|Inexpressible(reason)| {
-                pyo3::exceptions::PyTypeError::new_err(reason)
-            })?;
+            let dtype = self
+                .dtype(py, tensor.dtype)
+                .map_err(|Inexpressible(reason)| pyo3::exceptions::PyTypeError::new_err(reason))?;
             let class = self.module.bind(py).getattr("memmap")?;
             class.call1((path, dtype, mode, 0, shape, order))
         };
@@ -402,10 +419,7 @@ fn exportable_dtype(dtype: Dtype) -> Option<Exportable> {
 }
 
 /// The same memory under another dtype of the same item size.
-fn view<'py>(
-    array: &Bound<'py, PyAny>,
-    dtype: Bound<'py, PyAny>,
-) -> PyResult<Bound<'py, PyAny>> {
+fn view<'py>(array: &Bound<'py, PyAny>, dtype: Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
     let viewed = array.call_method0("view")?;
     viewed.setattr("dtype", dtype)?;
     Ok(viewed)

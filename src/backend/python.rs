@@ -66,11 +66,7 @@ impl Backend for Python {
     }
 
     fn traits(&self) -> Traits {
-        Traits {
-            claims: Some(ArrayApi::V2025),
-            python_destructor: true,
-            ..self.numpy.traits()
-        }
+        Traits { claims: Some(ArrayApi::V2025), python_destructor: true, ..self.numpy.traits() }
     }
 
     fn build<'py>(
@@ -80,19 +76,13 @@ impl Backend for Python {
     ) -> Result<Built<'py>, Inexpressible> {
         let mut built = self.numpy.build(py, tensor)?;
         // What NumPy refuses another exporter may export, and the reverse.
-        if built.source.exportable != Exportable::Yes {
-            built.source.exportable = Exportable::Unknown;
-        }
+        built.source.exportable = Exportable::Unknown;
         let object = (self.function.bind(py).call1((&built.array,)))
             .map_err(|error| Inexpressible(sentence(py, &error).into()))?;
         Ok(Built { object, ..built })
     }
 
-    fn unchanged(
-        &self,
-        py: pyo3::Python<'_>,
-        built: &Built<'_>,
-    ) -> Result<(), Cow<'static, str>> {
+    fn unchanged(&self, py: pyo3::Python<'_>, built: &Built<'_>) -> Result<(), Cow<'static, str>> {
         self.numpy.unchanged(py, built)
     }
 

@@ -76,9 +76,7 @@ impl Case {
     /// The bytes of the case; those of its normal form if it is not normal.
     pub fn encode(&self) -> Vec<u8> {
         let mut buffer = [0; MAX_ENCODED];
-        let length = self
-            .encode_into(&mut buffer)
-            .expect("no case is longer than MAX_ENCODED");
+        let length = self.encode_into(&mut buffer).expect("no case is longer than MAX_ENCODED");
         buffer[..length].to_vec()
     }
 
@@ -87,12 +85,7 @@ impl Case {
         let mut bytes = Writer { buffer, length: 0 };
         write_case(&mut bytes, self)?;
         let written = &bytes.buffer[..bytes.length];
-        Some(
-            written
-                .iter()
-                .rposition(|&byte| byte != 0)
-                .map_or(0, |last| last + 1),
-        )
+        Some(written.iter().rposition(|&byte| byte != 0).map_or(0, |last| last + 1))
     }
 }
 
@@ -125,11 +118,7 @@ fn read_case(u: &mut Unstructured) -> Case {
         probes,
     ]: [u8; HEAD] = read(u);
     let dtype = read_dtype(u, dtype, flags);
-    let access = if flags & 3 == 3 {
-        Access::ReadOnly
-    } else {
-        Access::Writable
-    };
+    let access = if flags & 3 == 3 { Access::ReadOnly } else { Access::Writable };
     let contents = read_contents(u, flags >> 5);
     let object = match object {
         8..176 => Object::Array,
@@ -147,15 +136,7 @@ fn read_case(u: &mut Unstructured) -> Case {
         code if code >= 128 && code % 2 == 0 => Layout::C,
         _ => read_strided(u, &shape, dtype.item_size() as i64),
     };
-    let tensor = Tensor {
-        object,
-        dtype,
-        shape,
-        layout,
-        access,
-        device,
-        contents,
-    };
+    let tensor = Tensor { object, dtype, shape, layout, access, device, contents };
     let [stream, max_version, dl_device, copy] = arguments;
     let call = Call {
         stream: read_arg(u, stream, Keyword::Stream),
@@ -167,18 +148,10 @@ fn read_case(u: &mut Unstructured) -> Case {
             15 => Extra::Positional,
             _ => Extra::Nothing,
         },
-        keys: if extra >> 4 >= 14 {
-            Keys::Fresh
-        } else {
-            Keys::Interned
-        },
+        keys: if extra >> 4 >= 14 { Keys::Fresh } else { Keys::Interned },
         order: if order < 24 { order } else { 0 },
     };
-    let mut case = Case {
-        tensor,
-        call,
-        probes: read_probes(u, probes),
-    };
+    let mut case = Case { tensor, call, probes: read_probes(u, probes) };
     // The values are within their limits as they are read.
     case.tensor.normalize();
     case.call.normalize_order();
@@ -186,11 +159,7 @@ fn read_case(u: &mut Unstructured) -> Case {
 }
 
 fn write_case(out: &mut Writer, case: &Case) -> Option<()> {
-    let Case {
-        tensor,
-        call,
-        probes,
-    } = case;
+    let Case { tensor, call, probes } = case;
     let swapped = u8::from(tensor.dtype.order == ByteOrder::Swapped) * (7 << 2);
     let read_only = u8::from(tensor.access == Access::ReadOnly) * 3;
     let contents = match tensor.contents.0 {
@@ -215,11 +184,7 @@ fn write_case(out: &mut Writer, case: &Case) -> Option<()> {
         _ if *probes == Probes::ALL => 254,
         _ => 255,
     };
-    out.put(&[
-        FORMAT_VERSION,
-        tensor.dtype.row(),
-        read_only | swapped | contents << 5,
-    ])?;
+    out.put(&[FORMAT_VERSION, tensor.dtype.row(), read_only | swapped | contents << 5])?;
     out.put(&[tensor.object as u8, device])?;
     out.put(&[match shape.len() {
         0 => 1,
@@ -277,11 +242,7 @@ fn read_dtype(u: &mut Unstructured, code: u8, flags: u8) -> Dtype {
         Some(size) => u16::from(size % 5),
     };
     let dtype = Dtype::from_row(row, size);
-    if (flags >> 2) & 7 == 7 {
-        dtype.swapped()
-    } else {
-        dtype
-    }
+    if (flags >> 2) & 7 == 7 { dtype.swapped() } else { dtype }
 }
 
 fn read_contents(u: &mut Unstructured, code: u8) -> Contents {
@@ -301,12 +262,9 @@ fn read_probes(u: &mut Unstructured, code: u8) -> Probes {
         1..=32 => Probes::from_bits(1 << (code - 1)),
         254 => Probes::ALL,
         255 => Probes::from_bits(u32::from_le_bytes(read(u))),
-        _ => [
-            Probe::ALL[usize::from(code % PROBES)],
-            Probe::ALL[usize::from(code / 3 % PROBES)],
-        ]
-        .into_iter()
-        .collect(),
+        _ => [Probe::ALL[usize::from(code % PROBES)], Probe::ALL[usize::from(code / 3 % PROBES)]]
+            .into_iter()
+            .collect(),
     }
 }
 
@@ -330,9 +288,7 @@ struct Writer<'a> {
 
 impl Writer<'_> {
     fn put(&mut self, bytes: &[u8]) -> Option<()> {
-        self.buffer
-            .get_mut(self.length..self.length + bytes.len())?
-            .copy_from_slice(bytes);
+        self.buffer.get_mut(self.length..self.length + bytes.len())?.copy_from_slice(bytes);
         self.length += bytes.len();
         Some(())
     }

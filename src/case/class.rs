@@ -57,12 +57,7 @@ const fn class(
     samples: &'static [Sample],
     more: &'static [Sample],
 ) -> Class {
-    Class {
-        name,
-        tone,
-        samples,
-        more,
-    }
+    Class { name, tone, samples, more }
 }
 
 const fn one(scalar: Scalar) -> Sample {
@@ -89,40 +84,17 @@ const STREAM: &[Class] = &[
         "m1",
         Tone::Usual,
         &[int(-1)],
-        &[
-            one(Scalar::IntSubclass(-1)),
-            one(Scalar::NumpyInt(-1)),
-            one(Scalar::IntEnum(-1)),
-        ],
+        &[one(Scalar::IntSubclass(-1)), one(Scalar::NumpyInt(-1)), one(Scalar::IntEnum(-1))],
     ),
-    class(
-        "zero",
-        Tone::Odd,
-        &[int(0)],
-        &[one(Scalar::Bool(false)), one(Scalar::IntEnum(0))],
-    ),
+    class("zero", Tone::Odd, &[int(0)], &[one(Scalar::Bool(false)), one(Scalar::IntEnum(0))]),
     class(
         "one_two",
         Tone::Odd,
         &[int(1), int(2)],
-        &[
-            one(Scalar::Bool(true)),
-            one(Scalar::IntSubclass(1)),
-            one(Scalar::NumpyInt(2)),
-        ],
+        &[one(Scalar::Bool(true)), one(Scalar::IntSubclass(1)), one(Scalar::NumpyInt(2))],
     ),
-    class(
-        "ptr",
-        Tone::Odd,
-        &[int(3), int(1 << 40)],
-        &[int(i64::MAX), one(HUGE)],
-    ),
-    class(
-        "neg",
-        Tone::Odd,
-        &[int(-2), int(-5)],
-        &[int(i64::MIN), one(MINUS_HUGE)],
-    ),
+    class("ptr", Tone::Odd, &[int(3), int(1 << 40)], &[int(i64::MAX), one(HUGE)]),
+    class("neg", Tone::Odd, &[int(-2), int(-5)], &[int(i64::MIN), one(MINUS_HUGE)]),
     class(
         "bad",
         Tone::Odd,
@@ -151,12 +123,7 @@ const MAX_VERSION: &[Class] = &[
         &[Pair(0, 0), Pair(0, 8)],
         &[Pair(0, 5), Pair(0, 99), Pair(0, PAST_INT32)],
     ),
-    class(
-        "1.0",
-        Tone::Usual,
-        &[Pair(1, 0)],
-        &[tuple(&[Scalar::IntEnum(1), Scalar::IntEnum(0)])],
-    ),
+    class("1.0", Tone::Usual, &[Pair(1, 0)], &[tuple(&[Scalar::IntEnum(1), Scalar::IntEnum(0)])]),
     class(
         "1.y",
         Tone::Usual,
@@ -167,12 +134,7 @@ const MAX_VERSION: &[Class] = &[
         "2.0",
         Tone::Usual,
         &[Pair(2, 0), Pair(100, 3)],
-        &[
-            Pair(2, 1),
-            Pair(3, 0),
-            Pair(PAST_INT32 - 1, 0),
-            Pair(PAST_INT32, 0),
-        ],
+        &[Pair(2, 1), Pair(3, 0), Pair(PAST_INT32 - 1, 0), Pair(PAST_INT32, 0)],
     ),
     class(
         "malformed",
@@ -220,31 +182,14 @@ const DL_DEVICE: &[Class] = &[
     class(
         "same",
         Tone::Usual,
-        &[
-            Own,
-            Pair(1, 0),
-            tuple(&[Scalar::IntEnum(1), Scalar::Int(0)]),
-        ],
+        &[Own, Pair(1, 0), tuple(&[Scalar::IntEnum(1), Scalar::Int(0)])],
         &[tuple(&[Scalar::IntEnum(1), Scalar::IntEnum(0)])],
     ),
-    class(
-        "cpu_other",
-        Tone::Odd,
-        &[Pair(1, 1), Pair(1, 7)],
-        &[Pair(1, PAST_INT32 - 1)],
-    ),
+    class("cpu_other", Tone::Odd, &[Pair(1, 1), Pair(1, 7)], &[Pair(1, PAST_INT32 - 1)]),
     class(
         "unsupported_other",
         Tone::Odd,
-        &[
-            Pair(2, 0),
-            Pair(3, 0),
-            Pair(4, 0),
-            Pair(8, 0),
-            Pair(10, 0),
-            Pair(13, 0),
-            Pair(14, 1),
-        ],
+        &[Pair(2, 0), Pair(3, 0), Pair(4, 0), Pair(8, 0), Pair(10, 0), Pair(13, 0), Pair(14, 1)],
         &[
             Pair(2, 1),
             Pair(7, 0),
@@ -257,14 +202,7 @@ const DL_DEVICE: &[Class] = &[
         "unknown_type",
         Tone::Odd,
         &[Pair(5, 0), Pair(17, 0), Pair(99, 0)],
-        &[
-            Pair(6, 0),
-            Pair(11, 0),
-            Pair(12, 0),
-            Pair(18, 0),
-            Pair(19, 0),
-            Pair(PAST_INT32 - 1, 0),
-        ],
+        &[Pair(6, 0), Pair(11, 0), Pair(12, 0), Pair(18, 0), Pair(19, 0), Pair(PAST_INT32 - 1, 0)],
     ),
     class(
         "malformed",

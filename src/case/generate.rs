@@ -13,22 +13,9 @@ use smallvec::SmallVec;
 
 /// Draws a case. It is normal.
 pub fn generate(rng: &mut Rng, vocabulary: &Vocabulary) -> Case {
-    let tensor = if rng.chance(1, 8) {
-        Tensor::plain()
-    } else {
-        draw_tensor(rng, vocabulary)
-    };
-    let call = if rng.chance(1, 8) {
-        Call::default()
-    } else {
-        draw_call(rng, tensor.device)
-    };
-    Case {
-        tensor,
-        call,
-        probes: draw_probes(rng),
-    }
-    .normalized()
+    let tensor = if rng.chance(1, 8) { Tensor::plain() } else { draw_tensor(rng, vocabulary) };
+    let call = if rng.chance(1, 8) { Call::default() } else { draw_call(rng, tensor.device) };
+    Case { tensor, call, probes: draw_probes(rng) }.normalized()
 }
 
 fn draw_tensor(rng: &mut Rng, vocabulary: &Vocabulary) -> Tensor {
@@ -43,11 +30,7 @@ fn draw_tensor(rng: &mut Rng, vocabulary: &Vocabulary) -> Tensor {
     (tensor.shape, tensor.layout) = Pattern::draw(rng).fill(rng, vocabulary.max_ndim, item);
     if tensor.object == Object::Matrix && vocabulary.max_ndim >= 2 && tensor.shape.len() != 2 {
         tensor.shape = Shape::from_slice(&[rng.between(1, 3), rng.between(1, 3)]);
-        tensor.layout = if rng.chance(1, 4) {
-            Layout::F
-        } else {
-            Layout::C
-        };
+        tensor.layout = if rng.chance(1, 4) { Layout::F } else { Layout::C };
     }
     if rng.chance(1, 6) {
         tensor.access = Access::ReadOnly;
@@ -63,13 +46,7 @@ fn draw_tensor(rng: &mut Rng, vocabulary: &Vocabulary) -> Tensor {
 
 pub(super) fn draw_contents(rng: &mut Rng) -> Contents {
     let any = Contents(rng.next_u64() as u8);
-    *rng.pick(&[
-        Contents::ZEROS,
-        Contents::ONES,
-        Contents::NANS,
-        Contents(7),
-        any,
-    ])
+    *rng.pick(&[Contents::ZEROS, Contents::ONES, Contents::NANS, Contents(7), any])
 }
 
 fn draw_call(rng: &mut Rng, own: DLDevice) -> Call {
@@ -140,19 +117,9 @@ fn draw_value(rng: &mut Rng) -> Value {
     if rng.chance(1, 2) {
         return Value::Scalar(draw_scalar(rng));
     }
-    let kind = *rng.pick(&[
-        SeqKind::Tuple,
-        SeqKind::Tuple,
-        SeqKind::List,
-        SeqKind::TupleSubclass,
-    ]);
+    let kind = *rng.pick(&[SeqKind::Tuple, SeqKind::Tuple, SeqKind::List, SeqKind::TupleSubclass]);
     let length = *rng.pick(&[2, 2, 2, 2, 0, 1, 3, 7]);
-    Value::Seq(
-        kind,
-        (0..length)
-            .map(|_| draw_scalar(rng))
-            .collect::<SmallVec<_>>(),
-    )
+    Value::Seq(kind, (0..length).map(|_| draw_scalar(rng)).collect::<SmallVec<_>>())
 }
 
 pub(super) fn draw_scalar(rng: &mut Rng) -> Scalar {
@@ -160,9 +127,7 @@ pub(super) fn draw_scalar(rng: &mut Rng) -> Scalar {
     match rng.below(20) {
         0 => Scalar::None,
         1 => Scalar::Bool(number % 2 == 0),
-        2 => Scalar::Huge {
-            negative: number % 2 == 0,
-        },
+        2 => Scalar::Huge { negative: number % 2 == 0 },
         3 => Scalar::IntEnum(number),
         4 => Scalar::Enum(number),
         5 => Scalar::IntSubclass(number),
@@ -212,23 +177,12 @@ mod tests {
     #[test]
     fn every_row_of_the_decision_table_is_drawn() {
         let names: HashMap<(Keyword, Arg), &str> = (Keyword::ALL.into_iter())
-            .flat_map(|keyword| {
-                table_classes(keyword)
-                    .iter()
-                    .map(move |class| (keyword, class))
-            })
+            .flat_map(|keyword| table_classes(keyword).iter().map(move |class| (keyword, class)))
             .flat_map(|(keyword, class)| {
-                class
-                    .all()
-                    .map(move |sample| ((keyword, sample.arg()), class.name))
+                class.all().map(move |sample| ((keyword, sample.arg()), class.name))
             })
             .collect();
-        let columns = [
-            Keyword::DlDevice,
-            Keyword::Copy,
-            Keyword::MaxVersion,
-            Keyword::Stream,
-        ];
+        let columns = [Keyword::DlDevice, Keyword::Copy, Keyword::MaxVersion, Keyword::Stream];
         let mut rng = Rng::new(3);
         let mut drawn = HashSet::new();
         for _ in 0..600_000 {

@@ -49,10 +49,7 @@ fn change_extent(tensor: &mut Tensor, rng: &mut Rng) {
 
 fn change_axes(tensor: &mut Tensor, rng: &mut Rng, max_ndim: usize) {
     let rank = tensor.shape.len();
-    let (axis, other) = (
-        rng.below(rank as u64) as usize,
-        rng.below(rank as u64) as usize,
-    );
+    let (axis, other) = (rng.below(rank as u64) as usize, rng.below(rank as u64) as usize);
     let strides = match &mut tensor.layout {
         Layout::Strided { strides, .. } => Some(strides),
         Layout::C | Layout::F => None,
@@ -120,22 +117,11 @@ fn change_dtype(tensor: &mut Tensor, rng: &mut Rng, vocabulary: &Vocabulary) {
     let old = tensor.dtype;
     // Any size of a flexible type is as good as those that the vocabulary lists.
     if old.is_flexible() && rng.chance(1, 2) {
-        let size = *rng.pick(&[
-            0,
-            0,
-            1,
-            2,
-            3,
-            old.size.saturating_add(1),
-            old.size / 2,
-            MAX_FLEXIBLE,
-        ]);
+        let size =
+            *rng.pick(&[0, 0, 1, 2, 3, old.size.saturating_add(1), old.size / 2, MAX_FLEXIBLE]);
         let resized = Dtype::from_row(old.row(), size);
-        tensor.dtype = if old == Dtype::from_row(old.row(), old.size) {
-            resized
-        } else {
-            resized.swapped()
-        };
+        tensor.dtype =
+            if old == Dtype::from_row(old.row(), old.size) { resized } else { resized.swapped() };
     } else if let Some(dtype) = rng.pick_weighted(&vocabulary.dtypes) {
         tensor.dtype = dtype;
         // Strides stay in proportion half of the time: the same layout of another type.
@@ -239,9 +225,7 @@ fn change_call(call: &mut Call, rng: &mut Rng) {
         }
         2 => {
             call.extra = match call.extra {
-                Extra::Nothing => rng
-                    .pick(&[Extra::UnknownKeyword, Extra::Positional])
-                    .clone(),
+                Extra::Nothing => rng.pick(&[Extra::UnknownKeyword, Extra::Positional]).clone(),
                 _ => Extra::Nothing,
             }
         }
@@ -255,11 +239,7 @@ fn change_probes(probes: &mut Probes, rng: &mut Rng) {
         return;
     }
     let probe = *rng.pick(&Probe::ALL);
-    if probes.contains(probe) {
-        probes.remove(probe)
-    } else {
-        probes.insert(probe)
-    }
+    if probes.contains(probe) { probes.remove(probe) } else { probes.insert(probe) }
 }
 
 #[cfg(test)]
@@ -285,17 +265,11 @@ mod tests {
             assert_eq!(case.clone().normalized(), case);
             assert!(case.tensor.shape.len() <= 3, "{case}");
             assert!(
-                vocabulary
-                    .dtypes
-                    .iter()
-                    .any(|(dtype, _)| *dtype == case.tensor.dtype),
+                vocabulary.dtypes.iter().any(|(dtype, _)| *dtype == case.tensor.dtype),
                 "{case}"
             );
             assert!(
-                vocabulary
-                    .objects
-                    .iter()
-                    .any(|(object, _)| *object == case.tensor.object),
+                vocabulary.objects.iter().any(|(object, _)| *object == case.tensor.object),
                 "{case}"
             );
         }

@@ -108,14 +108,8 @@ impl Call {
 static SMALLEST_ORDERS: LazyLock<[[u8; 24]; 16]> = LazyLock::new(|| {
     std::array::from_fn(|given| {
         let sequence = |order| {
-            let keywords = Call {
-                order,
-                ..Call::default()
-            }
-            .keywords();
-            keywords
-                .into_iter()
-                .filter(move |&keyword| given & 1 << keyword as usize != 0)
+            let keywords = Call { order, ..Call::default() }.keywords();
+            keywords.into_iter().filter(move |&keyword| given & 1 << keyword as usize != 0)
         };
         let smallest = |own| (0..own).find(|&order| sequence(order).eq(sequence(own)));
         std::array::from_fn(|order| smallest(order as u8).unwrap_or(order as u8))
@@ -145,11 +139,7 @@ impl Scalar {
 
 fn normal_dtype(dtype: Dtype) -> Dtype {
     let plain = Dtype::from_row(dtype.row(), dtype.size.min(MAX_FLEXIBLE));
-    if dtype.order == super::ByteOrder::Swapped {
-        plain.swapped()
-    } else {
-        plain
-    }
+    if dtype.order == super::ByteOrder::Swapped { plain.swapped() } else { plain }
 }
 
 /// Makes the view fit into `room` bytes beside one item. An axis whose stride leaves no room for a second
@@ -180,9 +170,7 @@ fn limit_virtual(shape: &mut Shape, item: u64) {
 }
 
 fn virtual_bytes(shape: &Shape, item: u64) -> u64 {
-    shape.iter().fold(item, |bytes, &extent| {
-        bytes.saturating_mul(extent.max(1) as u64)
-    })
+    shape.iter().fold(item, |bytes, &extent| bytes.saturating_mul(extent.max(1) as u64))
 }
 
 /// Reduces extents until the array has at most `limit` bytes, which is at least one item.
@@ -204,10 +192,7 @@ mod tests {
         Tensor {
             dtype,
             shape: Shape::from_slice(shape),
-            layout: Layout::Strided {
-                strides: Strides::from_slice(strides),
-                lead,
-            },
+            layout: Layout::Strided { strides: Strides::from_slice(strides), lead },
             ..Tensor::plain()
         }
     }
@@ -239,70 +224,41 @@ mod tests {
         assert_eq!(shape(strided(f32, &[20_000], &[4], 0)), [16_384]);
         assert_eq!(shape(strided(f32, &[20_000], &[-4], 4)), [16_383]);
         assert_eq!(shape(strided(f32, &[3, 2], &[i64::MIN, 4], 0)), [1, 2]);
-        let large = Tensor {
-            shape: smallvec![1 << 40, 1 << 40],
-            ..Tensor::plain()
-        };
+        let large = Tensor { shape: smallvec![1 << 40, 1 << 40], ..Tensor::plain() };
         assert_eq!(shape(large), [16_384, 1]);
         // Broadcast: copied in earnest, or impossible, but nothing between.
         assert_eq!(shape(strided(f32, &[1 << 20], &[0], 0)), [1 << 16]);
         assert_eq!(shape(strided(f32, &[i64::MAX], &[0], 0)), [(1 << 60) - 1]);
         // No item size: the number of elements is what an exporter walks over.
         assert_eq!(
-            shape(strided(
-                Dtype::named("void", 0).unwrap(),
-                &[1 << 50],
-                &[0],
-                0
-            )),
+            shape(strided(Dtype::named("void", 0).unwrap(), &[1 << 50], &[0], 0)),
             [1 << 18]
         );
     }
 
     #[test]
     fn a_matrix_has_two_axes() {
-        let one = Tensor {
-            object: Object::Matrix,
-            ..Tensor::plain()
-        };
+        let one = Tensor { object: Object::Matrix, ..Tensor::plain() };
         assert_eq!(one.normalized().object, Object::Array);
-        let two = Tensor {
-            object: Object::Matrix,
-            shape: smallvec![2, 3],
-            ..Tensor::plain()
-        };
+        let two = Tensor { object: Object::Matrix, shape: smallvec![2, 3], ..Tensor::plain() };
         assert_eq!(two.normalized().object, Object::Matrix);
     }
 
     #[test]
     fn a_call_has_one_order_number() {
-        let two = Call {
-            stream: Arg::NONE,
-            copy: Arg::NONE,
-            ..Call::default()
-        };
+        let two = Call { stream: Arg::NONE, copy: Arg::NONE, ..Call::default() };
         for order in 0..=255 {
-            let before = Call {
-                order,
-                ..two.clone()
-            };
+            let before = Call { order, ..two.clone() };
             let mut after = before.clone();
             after.normalize();
             let names = |call: &Call| -> Vec<_> {
-                call.keywords()
-                    .into_iter()
-                    .filter(|&k| call.arg(k).is_given())
-                    .collect()
+                call.keywords().into_iter().filter(|&k| call.arg(k).is_given()).collect()
             };
             assert_eq!(names(&after), names(&before));
             assert!(after.order < 24);
             // Two keywords have two orders.
-            let least = (0..24).find(|&order| {
-                names(&Call {
-                    order,
-                    ..two.clone()
-                }) == names(&before)
-            });
+            let least =
+                (0..24).find(|&order| names(&Call { order, ..two.clone() }) == names(&before));
             assert_eq!(Some(after.order), least);
         }
         let mut long = Call {
@@ -310,9 +266,6 @@ mod tests {
             ..two
         };
         long.normalize();
-        assert_eq!(
-            long.copy,
-            Arg::Given(Value::Seq(SeqKind::List, smallvec![Scalar::Str(3); 7]))
-        );
+        assert_eq!(long.copy, Arg::Given(Value::Seq(SeqKind::List, smallvec![Scalar::Str(3); 7])));
     }
 }

@@ -38,26 +38,15 @@ impl FromStr for Case {
         let tensor = parser.tensor()?;
         parser.token(".__dlpack__")?;
         let call = parser.call()?;
-        let probes = if parser.eat("+") {
-            parser.probes()?
-        } else {
-            Probes::NONE
-        };
+        let probes = if parser.eat("+") { parser.probes()? } else { Probes::NONE };
         if !parser.rest().is_empty() {
             return parser.fail("nothing more");
         }
-        let case = Self {
-            tensor,
-            call,
-            probes,
-        };
+        let case = Self { tensor, call, probes };
         let normal = case.clone().normalized();
         if normal != case {
             let expected = format!("a case within the limits; the nearest one is {normal}");
-            return Err(ParseError {
-                column: 1,
-                expected,
-            });
+            return Err(ParseError { column: 1, expected });
         }
         Ok(case)
     }
@@ -117,11 +106,9 @@ impl Parser<'_> {
         let text = self.quoted()?;
         let name = text.strip_prefix("swapped ");
         let (base, size) = match name.unwrap_or(text).split_once('[') {
-            Some((base, size)) => (
-                base,
-                size.strip_suffix(']')
-                    .and_then(|size| size.parse::<u16>().ok()),
-            ),
+            Some((base, size)) => {
+                (base, size.strip_suffix(']').and_then(|size| size.parse::<u16>().ok()))
+            }
             None => (name.unwrap_or(text), Some(0)),
         };
         let sized = text.contains('[');
@@ -169,10 +156,7 @@ impl Parser<'_> {
         self.token(",")?;
         let device_id = self.number("a device index")?;
         self.token(")")?;
-        Ok(DLDevice {
-            device_type,
-            device_id,
-        })
+        Ok(DLDevice { device_type, device_id })
     }
 
     fn call(&mut self) -> Parsed<Call> {
@@ -192,14 +176,10 @@ impl Parser<'_> {
                 continue;
             }
             let name = self.word();
-            let keyword = Keyword::ALL
-                .into_iter()
-                .find(|keyword| keyword.name() == name);
+            let keyword = Keyword::ALL.into_iter().find(|keyword| keyword.name() == name);
             if name != "foo" && keyword.is_none() {
-                return self.fail_at(
-                    start,
-                    "stream, max_version, dl_device, copy, foo=1 or **fresh",
-                );
+                return self
+                    .fail_at(start, "stream, max_version, dl_device, copy, foo=1 or **fresh");
             }
             self.token("=")?;
             match keyword {
@@ -221,19 +201,11 @@ impl Parser<'_> {
             self.separator(")")?;
         }
         let passes_in_order = |order: &u8| {
-            let keywords = Call {
-                order: *order,
-                ..Call::default()
-            }
-            .keywords();
-            let passed = keywords
-                .into_iter()
-                .filter(|keyword| given.contains(keyword));
+            let keywords = Call { order: *order, ..Call::default() }.keywords();
+            let passed = keywords.into_iter().filter(|keyword| given.contains(keyword));
             passed.eq(given.iter().copied())
         };
-        call.order = (0..24)
-            .find(passes_in_order)
-            .expect("the 24 orders are all there are");
+        call.order = (0..24).find(passes_in_order).expect("the 24 orders are all there are");
         Ok(call)
     }
 
@@ -392,10 +364,7 @@ mod tests {
             "array(shape=(6,), dtype='str[3]').__dlpack__(stream=[1], max_version=Pair((1.5, '')), \
              dl_device=(IntEnum(1), np.int64(-9223372036854775808)), copy=-0.5)",
         ] {
-            assert_eq!(
-                text.parse::<Case>().map(|case| case.to_string()),
-                Ok(text.to_owned())
-            );
+            assert_eq!(text.parse::<Case>().map(|case| case.to_string()), Ok(text.to_owned()));
         }
     }
 
@@ -404,39 +373,22 @@ mod tests {
         let free =
             " array ( dtype='float32' , order='C', shape=( 6 ) ) .__dlpack__ ( copy = None , ) ";
         let case: Case = free.parse().unwrap();
-        assert_eq!(
-            case.to_string(),
-            "array(shape=(6,), dtype='float32').__dlpack__(copy=None)"
-        );
+        assert_eq!(case.to_string(), "array(shape=(6,), dtype='float32').__dlpack__(copy=None)");
     }
 
     #[test]
     fn errors_tell_the_place_and_what_belongs_there() {
         assert_eq!(error("arr"), (1, "`array`".into()));
         assert_eq!(error("array(shape=(2 3))"), (16, "`,` or `)`".into()));
-        assert_eq!(
-            error("array(shape=(2,), shape=())"),
-            (19, "shape only once".into())
-        );
+        assert_eq!(error("array(shape=(2,), shape=())"), (19, "shape only once".into()));
         assert_eq!(
             error("array(dtype='bool').__dlpack__()"),
             (20, "shape=(...) in the brackets of array".into())
         );
         assert_eq!(error("array(shape=(2,), lead=256)").0, 24);
         assert_eq!(error("array(shape=(2,), strides=())").0, 27);
-        for dtype in [
-            "float33",
-            "void",
-            "float32[2]",
-            "swapped bool",
-            "void[x]",
-            "void[1",
-        ] {
-            assert_eq!(
-                error(&format!("array(shape=(2,), dtype='{dtype}')")).0,
-                25,
-                "{dtype}"
-            );
+        for dtype in ["float33", "void", "float32[2]", "swapped bool", "void[x]", "void[1"] {
+            assert_eq!(error(&format!("array(shape=(2,), dtype='{dtype}')")).0, 25, "{dtype}");
         }
         let call = |inside: &str| {
             let (column, expected) = error(&format!("array(shape=()).__dlpack__({inside})"));
@@ -449,10 +401,7 @@ mod tests {
         assert_eq!(call("copy='gpu'").0, 6);
         assert_eq!(call("copy=yes").0, 6);
         assert_eq!(error("array(shape=()).__dlpack__() + all, nothing").0, 37);
-        assert_eq!(
-            error("array(shape=()).__dlpack__() all"),
-            (30, "nothing more".into())
-        );
+        assert_eq!(error("array(shape=()).__dlpack__() all"), (30, "nothing more".into()));
         assert_eq!(error("array(shape=(), dtype='ä'").0, 23);
     }
 

@@ -85,11 +85,7 @@ impl Pattern {
                 }
             }
             Self::Broadcast | Self::HugeBroadcast => {
-                let sure = if self == Self::HugeBroadcast {
-                    0
-                } else {
-                    any(rng)
-                };
+                let sure = if self == Self::HugeBroadcast { 0 } else { any(rng) };
                 strides = packed(&shape, item, sure);
                 strides[sure] = 0;
                 if rng.chance(1, 3) {
@@ -115,11 +111,7 @@ impl Pattern {
             }
             Self::LengthOne | Self::SizeZero => {
                 if rng.chance(1, 4) {
-                    let layout = if rng.chance(1, 2) {
-                        Layout::C
-                    } else {
-                        Layout::F
-                    };
+                    let layout = if rng.chance(1, 2) { Layout::C } else { Layout::F };
                     return (shape, layout);
                 }
                 let empty = shape.contains(&0);
@@ -183,25 +175,9 @@ impl Pattern {
 
 /// A stride for an axis where none counts, and where it counts a trap.
 pub(super) fn wild_stride(rng: &mut Rng, item: i64) -> i64 {
-    const WILD: [i64; 12] = [
-        0,
-        1,
-        -1,
-        3,
-        7,
-        12,
-        1 << 31,
-        1 << 60,
-        -(1 << 60),
-        (1 << 60) + 1,
-        i64::MAX,
-        i64::MIN,
-    ];
-    if rng.chance(1, 4) {
-        item * rng.between(-4, 4)
-    } else {
-        *rng.pick(&WILD)
-    }
+    const WILD: [i64; 12] =
+        [0, 1, -1, 3, 7, 12, 1 << 31, 1 << 60, -(1 << 60), (1 << 60) + 1, i64::MAX, i64::MIN];
+    if rng.chance(1, 4) { item * rng.between(-4, 4) } else { *rng.pick(&WILD) }
 }
 
 /// C order with gaps: at least one axis steps over more than it holds.
@@ -266,19 +242,11 @@ mod tests {
         for (pattern, class) in due {
             let made = (0..1000).filter(|_| {
                 let (shape, layout) = pattern.fill(&mut rng, 64, 4);
-                let tensor = Tensor {
-                    dtype: Dtype::FLOAT32,
-                    shape,
-                    layout,
-                    ..Tensor::plain()
-                };
+                let tensor = Tensor { dtype: Dtype::FLOAT32, shape, layout, ..Tensor::plain() };
                 tensor.normalized().layout_class() == class
             });
             let made = made.count();
-            assert!(
-                made > 400,
-                "{pattern:?} makes {class:?} {made} times in 1000"
-            );
+            assert!(made > 400, "{pattern:?} makes {class:?} {made} times in 1000");
         }
     }
 

@@ -72,9 +72,7 @@ mod tests {
     #[test]
     fn weights_are_kept() {
         let mut rng = Rng::new(1);
-        let drawn = (0..10_000)
-            .filter(|_| rng.pick_weighted(&[(1, 3), (2, 1)]) == Some(1))
-            .count();
+        let drawn = (0..10_000).filter(|_| rng.pick_weighted(&[(1, 3), (2, 1)]) == Some(1)).count();
         assert!((7_200..7_800).contains(&drawn), "{drawn}");
         assert_eq!(rng.pick_weighted::<u8>(&[]), None);
         assert_eq!(rng.pick_weighted(&[(1, 0)]), None);

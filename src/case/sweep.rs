@@ -73,11 +73,7 @@ impl Sweep {
     pub fn new(vocabulary: &Vocabulary) -> Self {
         let standard = [Dtype::from_row(1, 0), Dtype::FLOAT32];
         let dtypes: Vec<Dtype> = vocabulary.dtypes.iter().map(|&(dtype, _)| dtype).collect();
-        let dtypes = if dtypes.is_empty() {
-            standard.to_vec()
-        } else {
-            dtypes
-        };
+        let dtypes = if dtypes.is_empty() { standard.to_vec() } else { dtypes };
         let objects = (vocabulary.objects.iter().map(|&(object, _)| object))
             .filter(|&object| object != Object::Array)
             .collect();
@@ -87,20 +83,11 @@ impl Sweep {
         let near_misses = Keyword::ALL
             .into_iter()
             .flat_map(|keyword| {
-                classes(keyword)
-                    .iter()
-                    .flat_map(Class::all)
-                    .map(move |sample| (keyword, sample))
+                classes(keyword).iter().flat_map(Class::all).map(move |sample| (keyword, sample))
             })
             .collect();
         let calibration = calibration().map(|(_, case)| case).collect();
-        Self {
-            dtypes,
-            objects,
-            layouts,
-            calibration,
-            near_misses,
-        }
+        Self { dtypes, objects, layouts, calibration, near_misses }
     }
 
     pub fn len(&self) -> usize {
@@ -133,9 +120,7 @@ impl Sweep {
     /// # Panics
     /// If `place` is not below [`Sweep::len`].
     pub fn case(&self, place: usize) -> Case {
-        let (part, at) = self
-            .part(place)
-            .expect("the place is below the number of cases");
+        let (part, at) = self.part(place).expect("the place is below the number of cases");
         match part {
             Part::Calibration => self.calibration[at].clone(),
             Part::Probed => self.probed(at),
@@ -169,23 +154,13 @@ impl Sweep {
     fn probed(&self, at: usize) -> Case {
         let (row, type_place) = (at % Row::COUNT, at / Row::COUNT);
         let dtype = Dtype::from_row(PROBED_DTYPES[type_place], 0);
-        let tensor = Tensor {
-            dtype,
-            ..Tensor::plain()
-        };
-        Case {
-            tensor,
-            call: Row::at(row).call(at),
-            probes: Probes::ALL,
-        }
+        let tensor = Tensor { dtype, ..Tensor::plain() };
+        Case { tensor, call: Row::at(row).call(at), probes: Probes::ALL }
     }
 
     fn array(&self, at: usize, calls: usize, access: Access) -> Case {
         let (number, call) = (at / calls, at % calls);
-        let tensor = Tensor {
-            access,
-            ..self.tensor(number)
-        };
+        let tensor = Tensor { access, ..self.tensor(number) };
         let streamless = match access {
             Access::Writable => STREAMLESS / 2,
             Access::ReadOnly => STREAMLESS / 7,
@@ -198,20 +173,13 @@ impl Sweep {
             // A step without a common factor: within 196 arrays every row comes up.
             (number * (calls - streamless) + call - streamless) * 53 % Row::COUNT
         };
-        Case {
-            tensor,
-            call: Row::at(row).call(number + call),
-            probes: pair(at),
-        }
+        Case { tensor, call: Row::at(row).call(number + call), probes: pair(at) }
     }
 
     fn object(&self, at: usize) -> Case {
         let (call, rest) = (at % OBJECT_CALLS, at / OBJECT_CALLS);
         let object = self.objects[rest % self.objects.len()];
-        let mut tensor = Tensor {
-            object,
-            ..self.few_tensor(rest / self.objects.len())
-        };
+        let mut tensor = Tensor { object, ..self.few_tensor(rest / self.objects.len()) };
         if object == Object::Matrix {
             tensor.shape = Shape::from_slice(&[2, 3]);
             tensor.layout = if rest % 2 == 0 { Layout::C } else { Layout::F };
@@ -221,22 +189,14 @@ impl Sweep {
         } else {
             rest * 31 + call * 53
         };
-        Case {
-            tensor,
-            call: Row::at(row).call(at),
-            probes: pair(at),
-        }
+        Case { tensor, call: Row::at(row).call(at), probes: pair(at) }
     }
 
     fn near_miss(&self, at: usize) -> Case {
         let (place, rest) = (at % self.near_misses.len(), at / self.near_misses.len());
         let (keyword, sample) = self.near_misses[place];
         let call = base_call(rest).with(keyword, sample.arg());
-        Case {
-            tensor: self.spread_tensor(rest / BASES),
-            call,
-            probes: pair(at),
-        }
+        Case { tensor: self.spread_tensor(rest / BASES), call, probes: pair(at) }
     }
 
     fn form(&self, at: usize) -> Case {
@@ -248,18 +208,10 @@ impl Sweep {
             2 => (call.extra, call.keys) = (Extra::UnknownKeyword, Keys::Fresh),
             _ => {
                 call.order = ((form - 3) % 24) as u8;
-                call.keys = if form < 27 {
-                    Keys::Interned
-                } else {
-                    Keys::Fresh
-                };
+                call.keys = if form < 27 { Keys::Interned } else { Keys::Fresh };
             }
         }
-        Case {
-            tensor: self.spread_tensor(rest / BASES),
-            call,
-            probes: pair(at),
-        }
+        Case { tensor: self.spread_tensor(rest / BASES), call, probes: pair(at) }
     }
 
     /// Types × layouts.
@@ -300,13 +252,10 @@ fn base_call(number: usize) -> Call {
         0 => plain,
         1 => versioned,
         2 => versioned.with(Copy, Sample::bool(true).arg()),
-        3 => versioned
-            .with(Copy, Sample::bool(false).arg())
-            .with(DlDevice, Sample::Pair(1, 0).arg()),
-        4 => plain
-            .with(DlDevice, Sample::Own.arg())
-            .with(Copy, none.clone())
-            .with(Stream, none),
+        3 => {
+            versioned.with(Copy, Sample::bool(false).arg()).with(DlDevice, Sample::Pair(1, 0).arg())
+        }
+        4 => plain.with(DlDevice, Sample::Own.arg()).with(Copy, none.clone()).with(Stream, none),
         _ => (versioned.with(Stream, none.clone()).with(DlDevice, none))
             .with(Copy, Sample::bool(true).arg()),
     }
@@ -316,9 +265,7 @@ fn base_call(number: usize) -> Call {
 fn pair(at: usize) -> Probes {
     let count = Probe::ALL.len();
     let (first, distance) = (at % count, at / count % (count - 1) + 1);
-    [Probe::ALL[first], Probe::ALL[(first + distance) % count]]
-        .into_iter()
-        .collect()
+    [Probe::ALL[first], Probe::ALL[(first + distance) % count]].into_iter().collect()
 }
 
 #[cfg(test)]
@@ -367,24 +314,13 @@ mod tests {
             .filter(|&place| matches!(sweep.part(place), Some((Part::NearMisses | Part::Forms, _))))
             .map(|place| sweep.case(place))
             .collect();
-        for text in [
-            "copy=1",
-            "foo=1",
-            "max_version=[1, 0]",
-            "dl_device=(1, 0, 0)",
-            "**fresh",
-            "stream=()",
-        ] {
-            assert!(
-                all.iter().any(|case| case.call.to_string() == text),
-                "{text}"
-            );
+        for text in
+            ["copy=1", "foo=1", "max_version=[1, 0]", "dl_device=(1, 0, 0)", "**fresh", "stream=()"]
+        {
+            assert!(all.iter().any(|case| case.call.to_string() == text), "{text}");
         }
         assert!(all.iter().any(|case| case.call.extra == Extra::Positional));
         assert!(all.iter().any(|case| case.call.order == 23));
-        assert!(
-            all.iter()
-                .any(|case| case.call.copy == Arg::Given(Value::Own))
-        );
+        assert!(all.iter().any(|case| case.call.copy == Arg::Given(Value::Own)));
     }
 }

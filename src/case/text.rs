@@ -39,12 +39,7 @@ impl fmt::Debug for Case {
 
 impl Display for Tensor {
     fn fmt(&self, f: &mut Formatter) -> fmt::Result {
-        write!(
-            f,
-            "array(shape={}, dtype='{}'",
-            Tuple(&self.shape),
-            self.dtype
-        )?;
+        write!(f, "array(shape={}, dtype='{}'", Tuple(&self.shape), self.dtype)?;
         match &self.layout {
             Layout::C => {}
             Layout::F => f.write_str(", order='F'")?,
@@ -148,11 +143,7 @@ impl Display for Scalar {
                 write!(f, "{sign}{whole}.{half}")
             }
             Self::Str(word) => {
-                write!(
-                    f,
-                    "'{}'",
-                    Self::WORDS[usize::from(word) % Self::WORDS.len()]
-                )
+                write!(f, "'{}'", Self::WORDS[usize::from(word) % Self::WORDS.len()])
             }
             Self::Bytes => f.write_str("b'1'"),
             Self::Object => f.write_str("object()"),

@@ -26,9 +26,7 @@ impl Default for Vocabulary {
             if plain.is_flexible() {
                 let sizes: &[(u16, u16)] = &[(0, 12), (1, 3), (3, 3), (8, 3), (16, 2)];
                 dtypes.extend(
-                    sizes
-                        .iter()
-                        .map(|&(size, weight)| (Dtype::from_row(row, size), weight)),
+                    sizes.iter().map(|&(size, weight)| (Dtype::from_row(row, size), weight)),
                 );
             } else {
                 let weight = match plain.class() {
@@ -47,12 +45,7 @@ impl Default for Vocabulary {
         let objects = Object::ALL
             .map(|object| (object, if object == Object::Array { 40 } else { 2 }))
             .to_vec();
-        Self {
-            dtypes,
-            objects,
-            max_ndim: MAX_NDIM,
-            devices: vec![DLDevice::CPU],
-        }
+        Self { dtypes, objects, max_ndim: MAX_NDIM, devices: vec![DLDevice::CPU] }
     }
 }
 
@@ -64,26 +57,15 @@ mod tests {
     fn everything_can_be_drawn_and_usual_types_are_most() {
         let all = Vocabulary::default();
         let weight = |wanted: &dyn Fn(Dtype) -> bool| -> u32 {
-            (all.dtypes.iter())
-                .filter(|(d, _)| wanted(*d))
-                .map(|&(_, w)| u32::from(w))
-                .sum()
+            (all.dtypes.iter()).filter(|(d, _)| wanted(*d)).map(|&(_, w)| u32::from(w)).sum()
         };
         let total = weight(&|_| true);
         for row in 0..Dtype::TABLE.len() as u8 {
             let share = weight(&|dtype| dtype.row() == row);
-            assert!(
-                share * 1000 > total,
-                "{} is met once in {}",
-                row,
-                total / share.max(1)
-            );
+            assert!(share * 1000 > total, "{} is met once in {}", row, total / share.max(1));
         }
         let usual = weight(&Dtype::is_standard);
-        assert!(
-            (total / 2..total * 3 / 4).contains(&usual),
-            "{usual} of {total}"
-        );
+        assert!((total / 2..total * 3 / 4).contains(&usual), "{usual} of {total}");
         assert!(
             all.dtypes
                 .iter()

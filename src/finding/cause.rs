@@ -143,11 +143,9 @@ impl FromStr for Death {
         if let Some((number, _)) = SIGNALS.iter().find(|signal| signal.1 == text) {
             return Ok(Self::Signal(*number));
         }
-        (text
-            .strip_prefix("SIG")
-            .and_then(|number| number.parse().ok()))
-        .map(Self::Signal)
-        .ok_or_else(unknown)
+        (text.strip_prefix("SIG").and_then(|number| number.parse().ok()))
+            .map(Self::Signal)
+            .ok_or_else(unknown)
     }
 }
 
@@ -159,9 +157,7 @@ impl Serialize for Death {
 
 impl<'de> Deserialize<'de> for Death {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        String::deserialize(deserializer)?
-            .parse()
-            .map_err(serde::de::Error::custom)
+        String::deserialize(deserializer)?.parse().map_err(serde::de::Error::custom)
     }
 }
 
@@ -183,12 +179,7 @@ mod tests {
             let json = serde_json::to_string(&death).unwrap();
             assert_eq!(serde_json::from_str::<Death>(&json).unwrap(), death);
         }
-        assert!(
-            "SIGNONE"
-                .parse::<Death>()
-                .unwrap_err()
-                .contains("`SIGNONE`")
-        );
+        assert!("SIGNONE".parse::<Death>().unwrap_err().contains("`SIGNONE`"));
     }
 
     #[test]

@@ -16,11 +16,7 @@ const POLL: Duration = Duration::from_millis(5);
 /// Python has set reaches it.
 pub fn confirm(script: &str, cause: &Cause, python: &Path, timeout: Duration) -> Reproduced {
     let mut command = Command::new(python);
-    command
-        .arg("-")
-        .stdin(Stdio::piped())
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped());
+    command.arg("-").stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
     for (name, _) in std::env::vars_os() {
         let name_text = name.to_string_lossy();
         if ["PYTHON", "LD_PRELOAD", "ASAN_", "LSAN_", "UBSAN_"]
@@ -69,11 +65,7 @@ impl Run {
             }
         };
         let text = |reader: thread::JoinHandle<String>| reader.join().unwrap_or_default();
-        Self {
-            status,
-            output: text(output),
-            errors: text(errors),
-        }
+        Self { status, output: text(output), errors: text(errors) }
     }
 }
 
@@ -89,13 +81,7 @@ fn drain(pipe: Option<impl Read + Send + 'static>) -> thread::JoinHandle<String>
 }
 
 fn judge(run: Run, cause: &Cause) -> Reproduced {
-    let last = |text: &str| {
-        text.lines()
-            .last()
-            .unwrap_or("without a word")
-            .trim()
-            .to_string()
-    };
+    let last = |text: &str| text.lines().last().unwrap_or("without a word").trim().to_string();
     let death = match run.status {
         None => Death::Hang,
         Some(status) => match status.signal() {
@@ -122,11 +108,7 @@ fn judge(run: Run, cause: &Cause) -> Reproduced {
             Reproduced::Confirmed
         }
         (Cause::Violation(_), Death::Exit(_)) => {
-            let words = if run.errors.is_empty() {
-                &run.output
-            } else {
-                &run.errors
-            };
+            let words = if run.errors.is_empty() { &run.output } else { &run.errors };
             Reproduced::Failed(last(words))
         }
         (Cause::Violation(_), Death::Hang) => {
@@ -153,57 +135,27 @@ mod tests {
 
     fn run(case: &str, build: &str, cause: &Cause) -> Reproduced {
         let (case, versions): (Case, _) = (case.parse().unwrap(), Versions::default());
-        let input = ReproInput {
-            case: &case,
-            cause,
-            build,
-            versions: &versions,
-            own: DLDevice::CPU,
-        };
+        let input =
+            ReproInput { case: &case, cause, build, versions: &versions, own: DLDevice::CPU };
         confirm(&reproducer(&input), cause, &python(), LIMIT)
     }
 
     /// The script's lines on what it saw.
     fn spoken(case: &str, build: &str, cause: &Cause) -> Vec<String> {
         let (case, versions): (Case, _) = (case.parse().unwrap(), Versions::default());
-        let input = ReproInput {
-            case: &case,
-            cause,
-            build,
-            versions: &versions,
-            own: DLDevice::CPU,
-        };
-        let output = Command::new(python())
-            .arg("-c")
-            .arg(reproducer(&input))
-            .output()
-            .unwrap();
+        let input =
+            ReproInput { case: &case, cause, build, versions: &versions, own: DLDevice::CPU };
+        let output = Command::new(python()).arg("-c").arg(reproducer(&input)).output().unwrap();
         let text = String::from_utf8(output.stdout).unwrap();
-        text.lines()
-            .filter(|line| line.starts_with("seen: "))
-            .map(str::to_string)
-            .collect()
+        text.lines().filter(|line| line.starts_with("seen: ")).map(str::to_string).collect()
     }
 
     fn broken(facts: &[(Of, What, &str)]) -> Cause {
         let facts = (facts.iter())
-            .map(|&(of, what, value)| Fact {
-                of,
-                what,
-                value: value.into(),
-            })
+            .map(|&(of, what, value)| Fact { of, what, value: value.into() })
             .collect();
-        let evidence = Evidence {
-            key: "k".into(),
-            expected: "e".into(),
-            seen: "s".into(),
-            facts,
-        };
-        Cause::Violation(Violation {
-            rule: "X-NONE".into(),
-            grade: Grade::Violation,
-            evidence,
-        })
+        let evidence = Evidence { key: "k".into(), expected: "e".into(), seen: "s".into(), facts };
+        Cause::Violation(Violation { rule: "X-NONE".into(), grade: Grade::Violation, evidence })
     }
 
     /// The facts of a lawful call, all that can be looked up. A script that is told they are the fault
@@ -215,12 +167,7 @@ mod tests {
         let refused = Of::Probe(ProbeName(Probe::Version10));
         let facts = [
             (Of::Export, What::Outcome, "capsule", "TypeError"),
-            (
-                Of::Export,
-                What::CapsuleName,
-                "b'dltensor_versioned'",
-                "b'dltensor'",
-            ),
+            (Of::Export, What::CapsuleName, "b'dltensor_versioned'", "b'dltensor'"),
             (legacy, What::CapsuleName, "b'dltensor'", "None"),
             (Of::Export, What::HasDestructor, "True", "False"),
             (Of::Export, What::Version, "(1, 0)", "(1, 1)"),
@@ -249,23 +196,15 @@ mod tests {
             (refused, What::Outcome, "capsule", "BufferError"),
         ];
         let case = "array(shape=(2, 3), dtype='float32').__dlpack__(max_version=(1, 0))";
-        let right: Vec<_> = facts
-            .iter()
-            .map(|&(of, what, value, _)| (of, what, value))
-            .collect();
+        let right: Vec<_> = facts.iter().map(|&(of, what, value, _)| (of, what, value)).collect();
         assert_eq!(run(case, FLOATS, &broken(&right)), Reproduced::Confirmed);
-        let wrong: Vec<_> = (facts.iter())
-            .map(|&(of, what, _, value)| (of, what, value))
-            .collect();
+        let wrong: Vec<_> = (facts.iter()).map(|&(of, what, _, value)| (of, what, value)).collect();
         assert_eq!(run(case, FLOATS, &broken(&wrong)), Reproduced::NotShown);
         // Each of them alone is told apart, too: the script says so line by line.
         let lines = spoken(case, FLOATS, &broken(&wrong));
         for ((_, what, _, value), line) in facts.iter().zip(&lines) {
             let number = value.parse::<f64>().is_ok();
-            assert!(
-                line.ends_with(&format!(", not {value}")) || number,
-                "{what:?}: {line}"
-            );
+            assert!(line.ends_with(&format!(", not {value}")) || number, "{what:?}: {line}");
             assert!(line.contains(", not "), "{what:?}: {line}");
         }
         assert_eq!(lines.len(), facts.len());
@@ -280,15 +219,8 @@ mod tests {
             "import numpy as np\nx = np.broadcast_to(np.arange(3, dtype='i2'), (4, 3))\nx.flags.writeable = True\n",
             "import numpy as np\nx = np.array(5, dtype='i2')\n",
         ] {
-            let facts = [
-                (Of::Export, What::Memory, "alias"),
-                (Of::Export, What::Elements, "same"),
-            ];
-            assert_eq!(
-                run(case, build, &broken(&facts)),
-                Reproduced::Confirmed,
-                "{build}"
-            );
+            let facts = [(Of::Export, What::Memory, "alias"), (Of::Export, What::Elements, "same")];
+            assert_eq!(run(case, build, &broken(&facts)), Reproduced::Confirmed, "{build}");
         }
     }
 
@@ -307,11 +239,7 @@ mod tests {
                 What::Elements,
                 "differ",
             ),
-            (
-                "source[0] += 1; return source.__dlpack__()",
-                What::SourceState,
-                "changed",
-            ),
+            ("source[0] += 1; return source.__dlpack__()", What::SourceState, "changed"),
             (
                 "globals().setdefault('kept', []).append(source); return source.__dlpack__()",
                 What::ReferenceGrowth,
@@ -319,11 +247,7 @@ mod tests {
             ),
             ("raise KeyError", What::Outcome, "KeyError"),
             ("return 7", What::Outcome, "int"),
-            (
-                "raise SystemError from ValueError()",
-                What::PendingError,
-                "ValueError",
-            ),
+            ("raise SystemError from ValueError()", What::PendingError, "ValueError"),
             ("return 7", What::DeviceMethod, "KeyError"),
         ] {
             let cause = broken(&[(Of::Export, what, value)]);
@@ -350,11 +274,7 @@ mod tests {
         ] {
             let case = format!("array(shape=(6,), dtype='float32').__dlpack__({arguments})");
             let cause = broken(&[(Of::Export, What::Outcome, outcome)]);
-            assert_eq!(
-                run(&case, FLOATS, &cause),
-                Reproduced::Confirmed,
-                "{arguments}"
-            );
+            assert_eq!(run(&case, FLOATS, &cause), Reproduced::Confirmed, "{arguments}");
         }
     }
 
@@ -368,10 +288,7 @@ mod tests {
         assert_eq!(run(case, ZERO_SIZE, &dies), Reproduced::Confirmed);
         assert_eq!(run(case, FLOATS, &dies), Reproduced::NotShown);
         let segfault = Death::Signal(libc::SIGSEGV).into();
-        assert_eq!(
-            run(case, ZERO_SIZE, &segfault),
-            Reproduced::Failed("it died by SIGFPE".into())
-        );
+        assert_eq!(run(case, ZERO_SIZE, &segfault), Reproduced::Failed("it died by SIGFPE".into()));
         let probed =
             "array(shape=(4,), dtype='void[0]', strides=(8,)).__dlpack__(copy=True) + copy-false";
         assert_eq!(run(probed, ZERO_SIZE, &dies), Reproduced::Confirmed);
@@ -383,10 +300,7 @@ mod tests {
         let cause = broken(&[(Of::Export, What::Outcome, "capsule")]);
         let failed = |reason: &str| Reproduced::Failed(reason.into());
         let missing = "ModuleNotFoundError: No module named 'no_such_module'";
-        assert_eq!(
-            run(case, "import no_such_module\n", &cause),
-            failed(missing)
-        );
+        assert_eq!(run(case, "import no_such_module\n", &cause), failed(missing));
         let dies = Death::Exit(2).into();
         assert_eq!(run(case, "import no_such_module\n", &dies), failed(missing));
         let raises = "raise SystemExit(1)\n";
@@ -409,14 +323,8 @@ mod tests {
     fn a_hang_is_confirmed_by_hanging() {
         let script = "print('calling it', flush=True)\nwhile True: pass\n";
         let short = Duration::from_secs(2);
-        assert_eq!(
-            confirm(script, &Death::Hang.into(), &python(), short),
-            Reproduced::Confirmed
-        );
+        assert_eq!(confirm(script, &Death::Hang.into(), &python(), short), Reproduced::Confirmed);
         let other = Death::Signal(libc::SIGSEGV).into();
-        assert!(matches!(
-            confirm(script, &other, &python(), short),
-            Reproduced::Failed(_)
-        ));
+        assert!(matches!(confirm(script, &other, &python(), short), Reproduced::Failed(_)));
     }
 }

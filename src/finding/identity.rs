@@ -49,10 +49,8 @@ impl Identity {
     fn join<'a>(parts: impl IntoIterator<Item = &'a str>) -> Self {
         let whole: Vec<&str> = parts.into_iter().filter(|part| !part.is_empty()).collect();
         let whole = whole.join("-");
-        let mut name: String = whole
-            .chars()
-            .map(|letter| if is_plain(letter) { letter } else { '_' })
-            .collect();
+        let mut name: String =
+            whole.chars().map(|letter| if is_plain(letter) { letter } else { '_' }).collect();
         if name != whole || name.len() > Self::LIMIT || name.starts_with('.') {
             name.truncate(Self::LIMIT - 9);
             name = format!("{}-{:08x}", name.trim_start_matches('.'), fnv(&whole));
@@ -82,10 +80,7 @@ impl fmt::Display for Identity {
 /// What the case has beyond a plain array and a plain call, in words.
 fn needs(case: &Case) -> Vec<String> {
     let tensor = &case.tensor;
-    let mut words = vec![
-        dtype_word(tensor.dtype),
-        layout_word(tensor.layout_class()).into(),
-    ];
+    let mut words = vec![dtype_word(tensor.dtype), layout_word(tensor.layout_class()).into()];
     if tensor.object != Object::Array {
         words.push(tensor.object.name().into());
     }
@@ -116,11 +111,7 @@ fn dtype_word(dtype: Dtype) -> String {
         DtypeClass::SubByte => "subbyte",
         DtypeClass::Extended | DtypeClass::LongDouble | DtypeClass::NonNumeric => dtype.name(),
     };
-    let swapped = if dtype.order == ByteOrder::Swapped {
-        "swapped_"
-    } else {
-        ""
-    };
+    let swapped = if dtype.order == ByteOrder::Swapped { "swapped_" } else { "" };
     let empty = if dtype.item_size() == 0 { "0" } else { "" };
     format!("{swapped}{word}{empty}")
 }
@@ -163,17 +154,9 @@ mod tests {
     }
 
     fn broken(rule: &'static str, key: &'static str) -> Cause {
-        let evidence = Evidence {
-            key: key.into(),
-            expected: "a".into(),
-            seen: "b".into(),
-            facts: vec![],
-        };
-        Cause::Violation(Violation {
-            rule: rule.into(),
-            grade: Grade::Violation,
-            evidence,
-        })
+        let evidence =
+            Evidence { key: key.into(), expected: "a".into(), seen: "b".into(), facts: vec![] };
+        Cause::Violation(Violation { rule: rule.into(), grade: Grade::Violation, evidence })
     }
 
     fn death(text: &str) -> Cause {
@@ -185,18 +168,10 @@ mod tests {
         let small = case("array(shape=(6,), dtype='float32').__dlpack__(dl_device=(2, 0))");
         let large = case("array(shape=(2, 3), dtype='int8').__dlpack__(dl_device=(99, 7))");
         let cause = broken("EXC-DEVICE", "ValueError");
-        assert_eq!(
-            Identity::of(&small, &cause).as_str(),
-            "EXC-DEVICE-ValueError"
-        );
-        let Cause::Violation(mut other) = cause.clone() else {
-            unreachable!()
-        };
+        assert_eq!(Identity::of(&small, &cause).as_str(), "EXC-DEVICE-ValueError");
+        let Cause::Violation(mut other) = cause.clone() else { unreachable!() };
         other.evidence.seen = "ValueError: device 99".into();
-        assert_eq!(
-            Identity::of(&small, &cause),
-            Identity::of(&large, &Cause::Violation(other))
-        );
+        assert_eq!(Identity::of(&small, &cause), Identity::of(&large, &Cause::Violation(other)));
     }
 
     #[test]
@@ -205,11 +180,7 @@ mod tests {
         let of = |key| Identity::of(&case, &broken("EXC-DEVICE", key));
         assert_ne!(of("ValueError"), of("TypeError"));
         assert_ne!(of("a/b"), of("a b"), "both read a_b");
-        assert!(
-            of("../../etc")
-                .as_str()
-                .starts_with("EXC-DEVICE-.._.._etc-")
-        );
+        assert!(of("../../etc").as_str().starts_with("EXC-DEVICE-.._.._etc-"));
         let long: &'static str = Box::leak("k".repeat(300).into_boxed_str());
         assert!(of(long).as_str().len() <= Identity::LIMIT);
         assert_eq!(of("").as_str(), "EXC-DEVICE");

@@ -103,37 +103,21 @@ mod tests {
 
     fn numpy(version: &str) -> Versions {
         let libraries = vec![("numpy".into(), version.into())];
-        Versions {
-            libraries,
-            ..Versions::default()
-        }
+        Versions { libraries, ..Versions::default() }
     }
 
     fn shipped() -> Known {
-        Known::load(
-            &Path::new(env!("CARGO_MANIFEST_DIR")).join("corpus/known"),
-            "numpy",
-        )
-        .unwrap()
+        Known::load(&Path::new(env!("CARGO_MANIFEST_DIR")).join("corpus/known"), "numpy").unwrap()
     }
 
     fn case(text: &str) -> Case {
-        text.parse()
-            .unwrap_or_else(|error| panic!("{text}: {error}"))
+        text.parse().unwrap_or_else(|error| panic!("{text}: {error}"))
     }
 
     fn broken(rule: &'static str, key: &'static str) -> Cause {
-        let evidence = Evidence {
-            key: key.into(),
-            expected: "a".into(),
-            seen: "b".into(),
-            facts: vec![],
-        };
-        Cause::Violation(Violation {
-            rule: rule.into(),
-            grade: Grade::Violation,
-            evidence,
-        })
+        let evidence =
+            Evidence { key: key.into(), expected: "a".into(), seen: "b".into(), facts: vec![] };
+        Cause::Violation(Violation { rule: rule.into(), grade: Grade::Violation, evidence })
     }
 
     const SIGFPE: Death = Death::Signal(libc::SIGFPE);
@@ -191,12 +175,7 @@ mod tests {
         ];
         for text in &dies {
             let case = case(text);
-            assert!(
-                known
-                    .covers(&case, &SIGFPE.into(), &numpy("2.4.6"))
-                    .is_some(),
-                "{text}"
-            );
+            assert!(known.covers(&case, &SIGFPE.into(), &numpy("2.4.6")).is_some(), "{text}");
             assert!(known.steers(&case, &numpy("2.4.6")).is_some(), "{text}");
         }
         let lives = [
@@ -241,12 +220,7 @@ mod tests {
         ];
         for text in &lives {
             let case = case(text);
-            assert!(
-                known
-                    .covers(&case, &SIGFPE.into(), &numpy("2.4.6"))
-                    .is_none(),
-                "{text}"
-            );
+            assert!(known.covers(&case, &SIGFPE.into(), &numpy("2.4.6")).is_none(), "{text}");
             assert!(known.steers(&case, &numpy("2.4.6")).is_none(), "{text}");
         }
     }
@@ -256,29 +230,12 @@ mod tests {
         let known = shipped();
         let case = case("array(shape=(4,), dtype='void[0]', strides=(8,)).__dlpack__()");
         for death in [Death::Signal(libc::SIGSEGV), Death::Exit(1), Death::Hang] {
-            assert!(
-                known
-                    .covers(&case, &death.into(), &numpy("2.4.6"))
-                    .is_none(),
-                "{death}"
-            );
+            assert!(known.covers(&case, &death.into(), &numpy("2.4.6")).is_none(), "{death}");
         }
-        assert!(
-            known
-                .covers(&case, &broken("EXC-NO-CRASH", ""), &numpy("2.4.6"))
-                .is_none()
-        );
-        assert!(
-            known
-                .covers(&case, &SIGFPE.into(), &numpy("1.21.6"))
-                .is_none()
-        );
+        assert!(known.covers(&case, &broken("EXC-NO-CRASH", ""), &numpy("2.4.6")).is_none());
+        assert!(known.covers(&case, &SIGFPE.into(), &numpy("1.21.6")).is_none());
         assert!(known.steers(&case, &numpy("1.21.6")).is_none());
-        assert!(
-            known
-                .covers(&case, &SIGFPE.into(), &Versions::default())
-                .is_none()
-        );
+        assert!(known.covers(&case, &SIGFPE.into(), &Versions::default()).is_none());
         assert_eq!(known.entries()[0].example, case);
     }
 
@@ -304,29 +261,18 @@ mod tests {
         .unwrap();
         let float = case("array(shape=(3,), dtype='float32').__dlpack__(dl_device=(9, 9))");
         let covers = |case: &Case, rule, key, version| {
-            known
-                .covers(case, &broken(rule, key), &numpy(version))
-                .is_some()
+            known.covers(case, &broken(rule, key), &numpy(version)).is_some()
         };
         assert!(covers(&float, "EXC-DEVICE", "ValueError", "2.3.5"));
         assert!(!covers(&float, "EXC-DEVICE", "TypeError", "2.3.5"));
         assert!(!covers(&float, "EXC-DEVICE", "ValueError", "2.4.0"));
         assert!(!covers(&float, "COPY-FALSE-BE", "ValueError", "2.3.5"));
-        assert!(
-            !covers(&float, "TEN-VALUES", "first", "2.3.5"),
-            "another dtype"
-        );
+        assert!(!covers(&float, "TEN-VALUES", "first", "2.3.5"), "another dtype");
         let strided = case("array(shape=(3,), dtype='int8', strides=(2,)).__dlpack__()");
-        assert!(
-            !covers(&strided, "TEN-VALUES", "first", "2.3.5"),
-            "another layout"
-        );
+        assert!(!covers(&strided, "TEN-VALUES", "first", "2.3.5"), "another layout");
         let int8 = case("array(shape=(3,), dtype='int8').__dlpack__()");
         assert!(covers(&int8, "TEN-VALUES", "first", "2.3.5"));
-        assert!(
-            known.steers(&int8, &numpy("2.3.5")).is_none(),
-            "it kills nobody"
-        );
+        assert!(known.steers(&int8, &numpy("2.3.5")).is_none(), "it kills nobody");
     }
 
     #[test]
@@ -344,42 +290,16 @@ mod tests {
             (entry("crash = \"SIGFPE\"\nkey = \"x\""), 2, "no `key`"),
             (entry("rule = \"A\"\ncrash = \"SIGFPE\""), 2, "either"),
             (entry("rule = \"A\""), 2, "covers every case"),
-            (
-                entry("crash = \"SIGFPE\"\nwhen = [{}]"),
-                2,
-                "covers every case",
-            ),
-            (
-                entry("crash = \"SIGFPE\"\nwhen = [{ dtypes = [\"int8\"] }]"),
-                2,
-                "own example",
-            ),
-            (
-                entry("crash = \"SIGFPE\"\nwhen = [{ dtypes = [\"int9\"] }]"),
-                6,
-                "int9",
-            ),
-            (
-                entry("crash = \"SIGFPE\"\nwhen = [{ copy = [\"sometimes\"] }]"),
-                6,
-                "sometimes",
-            ),
-            (
-                entry("rule = \"A\"\nkey = \"b\"\nversions = { numpy = \"~2\" }"),
-                7,
-                "~2",
-            ),
+            (entry("crash = \"SIGFPE\"\nwhen = [{}]"), 2, "covers every case"),
+            (entry("crash = \"SIGFPE\"\nwhen = [{ dtypes = [\"int8\"] }]"), 2, "own example"),
+            (entry("crash = \"SIGFPE\"\nwhen = [{ dtypes = [\"int9\"] }]"), 6, "int9"),
+            (entry("crash = \"SIGFPE\"\nwhen = [{ copy = [\"sometimes\"] }]"), 6, "sometimes"),
+            (entry("rule = \"A\"\nkey = \"b\"\nversions = { numpy = \"~2\" }"), 7, "~2"),
             ("[[known]\n".into(), 1, ""),
         ] {
             let error = Known::parse(&text, "known.toml").unwrap_err().0;
-            assert!(
-                error.starts_with(&format!("known.toml:{line}: ")),
-                "{text}\n{error}"
-            );
-            assert!(
-                error.contains(word) && !error.contains('\n'),
-                "{text}\n{error}"
-            );
+            assert!(error.starts_with(&format!("known.toml:{line}: ")), "{text}\n{error}");
+            assert!(error.contains(word) && !error.contains('\n'), "{text}\n{error}");
         }
     }
 

@@ -118,7 +118,6 @@ mod case_text {
 
     pub fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Case, D::Error> {
         let text = String::deserialize(deserializer)?;
-        text.parse()
-            .map_err(|error| D::Error::custom(format!("`{text}`: {error}")))
+        text.parse().map_err(|error| D::Error::custom(format!("`{text}`: {error}")))
     }
 }

@@ -9,13 +9,10 @@ pub fn call(call: &Call, needs: &mut Needs) -> String {
     if call.extra == Extra::Positional {
         arguments.push("None".to_string());
     }
-    let named = call
-        .keywords()
-        .into_iter()
-        .filter_map(|keyword| match call.arg(keyword) {
-            Arg::Absent => None,
-            Arg::Given(value) => Some((keyword.name(), self::value(value, needs))),
-        });
+    let named = call.keywords().into_iter().filter_map(|keyword| match call.arg(keyword) {
+        Arg::Absent => None,
+        Arg::Given(value) => Some((keyword.name(), self::value(value, needs))),
+    });
     let mut named: Vec<_> = named.collect();
     if call.extra == Extra::UnknownKeyword {
         named.push(("foo", "1".into()));
@@ -23,10 +20,8 @@ pub fn call(call: &Call, needs: &mut Needs) -> String {
     match call.keys {
         Keys::Fresh if !named.is_empty() => {
             needs.0.insert("fresh");
-            let pairs: Vec<_> = named
-                .iter()
-                .map(|(name, value)| format!("fresh(\"{name}\"): {value}"))
-                .collect();
+            let pairs: Vec<_> =
+                named.iter().map(|(name, value)| format!("fresh(\"{name}\"): {value}")).collect();
             arguments.push(format!("**{{{}}}", pairs.join(", ")));
         }
         _ => arguments.extend(named.iter().map(|(name, value)| format!("{name}={value}"))),
@@ -85,10 +80,9 @@ fn scalar(scalar: &Scalar, needs: &mut Needs) -> String {
         Scalar::Index(number) => made("Index", number),
         // Halves have one digit behind the point; `{:?}` writes it also for whole numbers.
         Scalar::Halves(halves) => format!("{:?}", f64::from(halves) / 2.0),
-        Scalar::Str(word) => format!(
-            "'{}'",
-            Scalar::WORDS[usize::from(word) % Scalar::WORDS.len()]
-        ),
+        Scalar::Str(word) => {
+            format!("'{}'", Scalar::WORDS[usize::from(word) % Scalar::WORDS.len()])
+        }
         Scalar::Bytes => "b'1'".into(),
         Scalar::Object => "object()".into(),
     }
@@ -121,11 +115,7 @@ mod tests {
                 "max_version=[2**64, -2**64], stream=Enum(1)",
                 &["Enum"],
             ),
-            (
-                "copy=1.5, stream='cpu', dl_device=()",
-                "copy=1.5, stream='cpu', dl_device=()",
-                &[],
-            ),
+            ("copy=1.5, stream='cpu', dl_device=()", "copy=1.5, stream='cpu', dl_device=()", &[]),
             (
                 "max_version=(1,), copy=object(), stream=b'1'",
                 "max_version=(1,), copy=object(), stream=b'1'",
@@ -133,41 +123,23 @@ mod tests {
             ),
         ] {
             let text = format!("array(shape=(6,), dtype='float32').__dlpack__({text})");
-            let case: Case = text
-                .parse()
-                .unwrap_or_else(|error| panic!("{text}: {error}"));
+            let case: Case = text.parse().unwrap_or_else(|error| panic!("{text}: {error}"));
             let mut needs = Needs::default();
-            assert_eq!(
-                call(&case.call, &mut needs),
-                format!("x.__dlpack__({python})")
-            );
+            assert_eq!(call(&case.call, &mut needs), format!("x.__dlpack__({python})"));
             assert_eq!(needs.0.into_iter().collect::<Vec<_>>(), names, "{text}");
         }
     }
 
     #[test]
     fn names_made_at_run_time_stay_so() {
-        let case: Case = "array(shape=(6,), dtype='float32').__dlpack__(copy=True)"
-            .parse()
-            .unwrap();
-        let made = Call {
-            keys: Keys::Fresh,
-            ..case.call
-        };
+        let case: Case =
+            "array(shape=(6,), dtype='float32').__dlpack__(copy=True)".parse().unwrap();
+        let made = Call { keys: Keys::Fresh, ..case.call };
         let mut needs = Needs::default();
-        assert_eq!(
-            call(&made, &mut needs),
-            "x.__dlpack__(**{fresh(\"copy\"): True})"
-        );
+        assert_eq!(call(&made, &mut needs), "x.__dlpack__(**{fresh(\"copy\"): True})");
         assert!(needs.0.contains("fresh"));
         assert_eq!(
-            call(
-                &Call {
-                    keys: Keys::Fresh,
-                    ..Call::default()
-                },
-                &mut needs
-            ),
+            call(&Call { keys: Keys::Fresh, ..Call::default() }, &mut needs),
             "x.__dlpack__()"
         );
     }

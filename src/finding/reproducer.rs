@@ -57,11 +57,7 @@ struct Script<'a> {
 
 impl<'a> Script<'a> {
     fn new(input: &'a ReproInput<'a>) -> Self {
-        Self {
-            input,
-            needs: Needs::default(),
-            body: String::new(),
-        }
+        Self { input, needs: Needs::default(), body: String::new() }
     }
 
     fn need(&mut self, part: &'static str) {
@@ -116,19 +112,12 @@ impl<'a> Script<'a> {
         self.line("for what, now, reported in facts:");
         self.line("    print(f\"seen:     {what} = {now}\" + (\"\" if str(now) == reported else f\", not {reported}\"))");
         self.line("shown = all(str(now) == reported for _, now, reported in facts)");
-        self.line(&format!(
-            "print(\"{SHOWN}\" if shown else \"fault not shown\")"
-        ));
+        self.line(&format!("print(\"{SHOWN}\" if shown else \"fault not shown\")"));
         self.line("sys.exit(1 if shown else 0)");
     }
 
     fn show_crash(&mut self, crash: &Crash) {
-        let probes = self
-            .input
-            .case
-            .probes
-            .iter()
-            .map(|probe| Of::Probe(ProbeName(probe)));
+        let probes = self.input.case.probes.iter().map(|probe| Of::Probe(ProbeName(probe)));
         let exports: Vec<Of> = std::iter::once(Of::Export).chain(probes).collect();
         let fate = match crash.death {
             Death::Signal(_) => format!("the process dies by {}", crash.death),
@@ -138,10 +127,7 @@ impl<'a> Script<'a> {
         self.need("import sys");
         if let [only] = exports[..] {
             let call = self.call(only);
-            self.line(&format!(
-                "print({}, flush=True)",
-                text(&format!("{CALLING}{call}: {fate}"))
-            ));
+            self.line(&format!("print({}, flush=True)", text(&format!("{CALLING}{call}: {fate}"))));
             self.line("try:");
             self.line(&format!("    print(\"not shown, it returned\", {call})"));
             self.line("except BaseException as error:");
@@ -152,16 +138,10 @@ impl<'a> Script<'a> {
         self.need("attempt");
         for of in exports {
             let call = self.call(of);
-            self.line(&format!(
-                "print({}, flush=True)",
-                text(&format!("{CALLING}{call}"))
-            ));
+            self.line(&format!("print({}, flush=True)", text(&format!("{CALLING}{call}"))));
             self.line(&format!("{} = attempt(lambda: {call})", variable(of)));
         }
-        self.line(&format!(
-            "print({})",
-            text(&format!("not shown; reported: {fate}"))
-        ));
+        self.line(&format!("print({})", text(&format!("not shown; reported: {fate}"))));
         self.line("sys.exit(0)");
     }
 
@@ -191,16 +171,10 @@ impl<'a> Script<'a> {
     fn finish(self) -> String {
         let input = self.input;
         let parts = parts(&self.needs);
-        let imports: String = parts
-            .iter()
-            .filter(|part| part.is_import())
-            .map(|part| part.code)
-            .collect();
-        let helpers: String = parts
-            .iter()
-            .filter(|part| !part.is_import())
-            .map(|part| part.code)
-            .collect();
+        let imports: String =
+            parts.iter().filter(|part| part.is_import()).map(|part| part.code).collect();
+        let helpers: String =
+            parts.iter().filter(|part| !part.is_import()).map(|part| part.code).collect();
         let space = if helpers.is_empty() { "\n" } else { "\n\n" };
         let mut script = header(input);
         let _ = write!(script, "{imports}{helpers}{space}{}", input.build);
@@ -252,10 +226,7 @@ fn header(input: &ReproInput) -> String {
     };
     match entry {
         Some(entry) => {
-            paragraph(
-                "# ",
-                &format!("{rule} ({}): {}", entry.level, entry.statement),
-            );
+            paragraph("# ", &format!("{rule} ({}): {}", entry.level, entry.statement));
             paragraph("# Source:   ", entry.source);
         }
         None => paragraph("# ", rule),
@@ -264,19 +235,15 @@ fn header(input: &ReproInput) -> String {
     paragraph("# Seen:     ", &input.cause.seen());
     paragraph("# With:     ", &versions(input.versions));
     if matches!(input.cause, Cause::Violation(_)) {
-        paragraph(
-            "# ",
-            "Exit status: 1 the fault shows, 0 it does not, 2 undecided.",
-        );
+        paragraph("# ", "Exit status: 1 the fault shows, 0 it does not, 2 undecided.");
     }
     header
 }
 
 /// `numpy 2.4.6, Python 3.11.7`.
 fn versions(versions: &Versions) -> String {
-    let mut words: Vec<_> = (versions.libraries.iter())
-        .map(|(name, version)| format!("{name} {version}"))
-        .collect();
+    let mut words: Vec<_> =
+        (versions.libraries.iter()).map(|(name, version)| format!("{name} {version}")).collect();
     words.push(format!("Python {}", versions.python));
     words.join(", ")
 }
@@ -325,20 +292,12 @@ mod tests {
             seen: "ValueError".into(),
             facts,
         };
-        Cause::Violation(Violation {
-            rule: rule.into(),
-            grade: Grade::Violation,
-            evidence,
-        })
+        Cause::Violation(Violation { rule: rule.into(), grade: Grade::Violation, evidence })
     }
 
     #[test]
     fn a_script_has_only_the_parts_it_needs() {
-        let fact = Fact {
-            of: Of::Export,
-            what: What::Outcome,
-            value: "ValueError".into(),
-        };
+        let fact = Fact { of: Of::Export, what: What::Outcome, value: "ValueError".into() };
         let cause = broken("X-NONE", vec![fact]);
         let case = "array(shape=(6,), dtype='float32').__dlpack__(dl_device=(2, 0))";
         let build = "import numpy as np\nx = np.zeros(6, np.float32)\n";
@@ -394,11 +353,8 @@ sys.exit(1 if shown else 0)
     #[test]
     fn a_crash_script_says_what_it_calls_before_it_calls() {
         let case = "array(shape=(4,), dtype='void[0]', strides=(8,)).__dlpack__()";
-        let script = script(
-            &Death::Signal(libc::SIGFPE).into(),
-            case,
-            "import numpy as np\nx = 1\n",
-        );
+        let script =
+            script(&Death::Signal(libc::SIGFPE).into(), case, "import numpy as np\nx = 1\n");
         let end = r#"import sys
 
 import numpy as np
@@ -427,10 +383,7 @@ sys.exit(0)
         assert!(script.starts_with(&head), "{script}");
         assert!(script.contains("# Source:   "));
         assert!(
-            script
-                .lines()
-                .take_while(|line| line.starts_with('#'))
-                .all(|line| line.len() <= 96)
+            script.lines().take_while(|line| line.starts_with('#')).all(|line| line.len() <= 96)
         );
     }
 
@@ -443,17 +396,9 @@ sys.exit(0)
                 assert!(known(need), "{} needs {need}", part.name);
             }
         }
-        for name in [
-            "hook",
-            "undecided",
-            "attempt",
-            "IntEnum",
-            "Enum",
-            "Int",
-            "Pair",
-            "Index",
-            "fresh",
-        ] {
+        for name in
+            ["hook", "undecided", "attempt", "IntEnum", "Enum", "Int", "Pair", "Index", "fresh"]
+        {
             assert!(known(name), "{name}");
         }
         assert!(known(part(What::Aligned)) && known(part(What::SourceState)));

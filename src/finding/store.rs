@@ -37,15 +37,9 @@ impl Store {
     pub fn folder(&self, backend: &str, identity: &Identity) -> PathBuf {
         // A backend may be named `py:MODULE:FUNCTION` or by a path.
         let plain = |letter: char| letter.is_ascii_alphanumeric() || "-_.".contains(letter);
-        let backend: String = backend
-            .chars()
-            .map(|letter| if plain(letter) { letter } else { '_' })
-            .collect();
-        let backend = if backend.starts_with('.') {
-            format!("_{backend}")
-        } else {
-            backend
-        };
+        let backend: String =
+            backend.chars().map(|letter| if plain(letter) { letter } else { '_' }).collect();
+        let backend = if backend.starts_with('.') { format!("_{backend}") } else { backend };
         self.dir.join(backend).join(identity.as_str())
     }
 
@@ -91,11 +85,8 @@ impl Store {
 /// The folders in `dir`, sorted.
 fn folders(dir: &Path) -> Result<Vec<PathBuf>, Error> {
     let entries = fs::read_dir(dir).map_err(|error| failed(dir, &error))?;
-    let mut folders: Vec<PathBuf> = entries
-        .flatten()
-        .map(|entry| entry.path())
-        .filter(|path| path.is_dir())
-        .collect();
+    let mut folders: Vec<PathBuf> =
+        entries.flatten().map(|entry| entry.path()).filter(|path| path.is_dir()).collect();
     folders.sort();
     Ok(folders)
 }
@@ -110,10 +101,7 @@ fn read(path: &Path) -> Result<Finding, Error> {
 fn write_whole(path: &Path, bytes: &[u8]) -> io::Result<()> {
     static CALLS: AtomicU64 = AtomicU64::new(0);
     let call = CALLS.fetch_add(1, Ordering::Relaxed);
-    let name = path
-        .file_name()
-        .expect("the path ends in a file name")
-        .to_string_lossy();
+    let name = path.file_name().expect("the path ends in a file name").to_string_lossy();
     let beside = path.with_file_name(format!(".{name}.{}.{call}", std::process::id()));
     let written = fs::File::create(&beside)
         .and_then(|mut file| file.write_all(bytes).and_then(|()| file.sync_all()))
@@ -143,44 +131,23 @@ mod tests {
     fn crash(shape: &str) -> Finding {
         let text = format!("array(shape={shape}, dtype='void[0]', strides=(8,)).__dlpack__()");
         let cause = Death::Signal(libc::SIGFPE).into();
-        Finding::new(
-            "numpy",
-            "spec",
-            text.parse().unwrap(),
-            cause,
-            Versions::default(),
-        )
+        Finding::new("numpy", "spec", text.parse().unwrap(), cause, Versions::default())
     }
 
     #[test]
     fn a_finding_reads_back_as_it_was_saved() {
         let dir = tempfile::tempdir().unwrap();
         let store = Store::open(dir.path().join("findings")).unwrap();
-        let finding = Finding {
-            script: "print()\n".into(),
-            ..crash("(4,)")
-        };
+        let finding = Finding { script: "print()\n".into(), ..crash("(4,)") };
         assert!(!store.contains("numpy", &finding.identity));
         let folder = store.save(&finding).unwrap();
-        assert_eq!(
-            folder,
-            dir.path().join("findings/numpy/CRASH-SIGFPE-void0-strided")
-        );
+        assert_eq!(folder, dir.path().join("findings/numpy/CRASH-SIGFPE-void0-strided"));
         assert!(store.contains("numpy", &finding.identity));
         let mut names: Vec<_> = (fs::read_dir(&folder).unwrap())
             .map(|entry| entry.unwrap().file_name().into_string().unwrap())
             .collect();
         names.sort();
-        assert_eq!(
-            names,
-            [
-                "case.bin",
-                "case.txt",
-                "report.json",
-                "report.md",
-                "repro.py"
-            ]
-        );
+        assert_eq!(names, ["case.bin", "case.txt", "report.json", "report.md", "repro.py"]);
         assert_eq!(store.list().unwrap(), [Ok(finding.clone())]);
         let text = fs::read_to_string(folder.join("case.txt")).unwrap();
         assert_eq!(text.trim_end().parse(), Ok(finding.case));
@@ -207,9 +174,7 @@ mod tests {
         let findings = store.list().unwrap();
         assert_eq!(findings.len(), 5);
         assert!(findings.iter().all(Result::is_ok));
-        let left = fs::read_dir(store.folder("numpy", &crash("(4,)").identity))
-            .unwrap()
-            .count();
+        let left = fs::read_dir(store.folder("numpy", &crash("(4,)").identity)).unwrap().count();
         assert_eq!(left, 4, "nothing is left beside the files");
     }
 
@@ -224,13 +189,7 @@ mod tests {
         fs::create_dir_all(dir.path().join("numpy/incomplete")).unwrap();
         let findings = store.list().unwrap();
         assert_eq!(findings.len(), 2);
-        assert!(
-            findings[0]
-                .as_ref()
-                .unwrap_err()
-                .0
-                .contains("numpy/A/report.json")
-        );
+        assert!(findings[0].as_ref().unwrap_err().0.contains("numpy/A/report.json"));
         assert!(findings[1].is_ok());
     }
 
@@ -242,32 +201,21 @@ mod tests {
         let error = Store::open(file.join("findings")).unwrap_err();
         assert!(error.0.contains("file/findings: "), "{error}");
         let full = failed(Path::new("a/report.md"), &io::ErrorKind::StorageFull.into());
+        assert_eq!(full.0, "a/report.md: the disk is full; the finding was not saved");
         assert_eq!(
-            full.0,
-            "a/report.md: the disk is full; the finding was not saved"
-        );
-        assert_eq!(
-            write_whole(Path::new("/dev/full/x"), b"x")
-                .unwrap_err()
-                .kind(),
+            write_whole(Path::new("/dev/full/x"), b"x").unwrap_err().kind(),
             io::ErrorKind::NotADirectory
         );
     }
 
     #[test]
     fn a_backend_named_by_a_path_stays_inside_the_store() {
-        let store = Store {
-            dir: "findings".into(),
-        };
+        let store = Store { dir: "findings".into() };
         let identity = crash("(4,)").identity;
         assert_eq!(
             store.folder("py:../a.py:make", &identity),
             Path::new("findings/py_.._a.py_make/CRASH-SIGFPE-void0-strided")
         );
-        assert!(
-            store
-                .folder("../..", &identity)
-                .starts_with("findings/_.._..")
-        );
+        assert!(store.folder("../..", &identity).starts_with("findings/_.._.."));
     }
 }

@@ -91,12 +91,19 @@ impl Arguments<'_> {
 
 impl Maker {
     pub fn new(py: Python<'_>) -> PyResult<Self> {
-        let classes = PyModule::from_code(py, CLASSES, c"dlpack_fuzz_arguments.py", c"dlpack_fuzz_arguments")?;
+        let classes = PyModule::from_code(
+            py,
+            CLASSES,
+            c"dlpack_fuzz_arguments.py",
+            c"dlpack_fuzz_arguments",
+        )?;
         let class = |name: &str| classes.getattr(name).map(Bound::unbind);
         let two_to_64 = 2i32.into_pyobject(py)?.into_any().pow(64, py.None())?;
         let minus = two_to_64.neg()?;
-        let words =
-            Scalar::WORDS.iter().map(|word| PyString::intern(py, word).into_any().unbind()).collect();
+        let words = Scalar::WORDS
+            .iter()
+            .map(|word| PyString::intern(py, word).into_any().unbind())
+            .collect();
         Ok(Self {
             int_enum: class("int_enum")?,
             plain_enum: class("plain_enum")?,
@@ -209,9 +216,10 @@ fn names_of(call: &Call) -> impl Iterator<Item = &'static str> {
 
 /// What decides the tuple of names: which keywords are given, the order, an unknown one.
 fn shape_of(call: &Call) -> u16 {
-    let given = Keyword::ALL.iter().enumerate().fold(0, |bits, (place, keyword)| {
-        bits | u16::from(call.arg(*keyword).is_given()) << place
-    });
+    let given = Keyword::ALL
+        .iter()
+        .enumerate()
+        .fold(0, |bits, (place, keyword)| bits | u16::from(call.arg(*keyword).is_given()) << place);
     let unknown = u16::from(call.extra == Extra::UnknownKeyword);
     given | unknown << 4 | u16::from(call.order % 24) << 5
 }

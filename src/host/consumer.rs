@@ -4,11 +4,9 @@
 //! unmodified wheel allocated. Extents are compared with the source's allocation before a byte is read, so
 //! that without a sanitizer a bad stride is an observation and not a crash.
 
-use crate::abi::{
-    DLManagedTensor, DLManagedTensorVersioned, DLTensor, FLAG_READ_ONLY,
-};
-use crate::case::{ByteOrder, Dtype, DtypeClass, Shape, Span};
 use super::interpreter::has_address_sanitizer;
+use crate::abi::{DLManagedTensor, DLManagedTensorVersioned, DLTensor, FLAG_READ_ONLY};
+use crate::case::{ByteOrder, Dtype, DtypeClass, Shape, Span};
 use crate::oracle::{DlTensor, Elements, Kind, Managed, Memory, Source, WriteThrough};
 use smallvec::SmallVec;
 
@@ -178,9 +176,12 @@ impl<'a> View<'a> {
         }
         let itself = self.first == address
             && dtype.order == ByteOrder::Native
-            && self.shape.iter().zip(&self.strides).zip(&source.strides).all(
-                |((&extent, mine), theirs)| extent <= 1 || mine == theirs,
-            );
+            && self
+                .shape
+                .iter()
+                .zip(&self.strides)
+                .zip(&source.strides)
+                .all(|((&extent, mine), theirs)| extent <= 1 || mine == theirs);
         if itself && !has_address_sanitizer() {
             // The same bytes, inside the allocation: without a sanitizer reading them tells nothing.
             return Elements::Same;

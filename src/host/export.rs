@@ -2,12 +2,13 @@
 
 use super::arguments::{Arguments, Maker};
 use super::{Detail, consumer, errors};
+use crate::abi::DLDevice;
 use crate::abi::{NAME_LEGACY, NAME_VERSIONED};
 use crate::case::{Call, Dtype};
 use crate::oracle::{
-    Capsule, CapsuleName, Container, DeviceAnswer, DeviceElement, Kind, Number, Outcome, Raised, Source,
+    Capsule, CapsuleName, Container, DeviceAnswer, DeviceElement, Kind, Number, Outcome, Raised,
+    Source,
 };
-use crate::abi::DLDevice;
 use pyo3::ffi;
 use pyo3::prelude::*;
 use pyo3::types::{PyList, PyString, PyTuple};
@@ -111,9 +112,8 @@ impl Exporting {
                 }
                 Some(text) => (CapsuleName::Other(text.to_string_lossy().into_owned()), None),
             };
-            let managed = kind.map(|kind| {
-                consumer::read(pointer, kind, exportee.source, exportee.dtype)
-            });
+            let managed =
+                kind.map(|kind| consumer::read(pointer, kind, exportee.source, exportee.dtype));
             Outcome::Capsule(Box::new(Capsule {
                 exact: true,
                 name: name_seen,
@@ -161,8 +161,11 @@ impl Exporting {
                 (tuple.len() == 2).then_some(())?;
                 (container, tuple.get_item(0).ok()?, tuple.get_item(1).ok()?)
             } else {
-                let container =
-                    if answer.is_instance_of::<PyList>() { Container::List } else { Container::Other };
+                let container = if answer.is_instance_of::<PyList>() {
+                    Container::List
+                } else {
+                    Container::Other
+                };
                 (answer.len().ok()? == 2).then_some(())?;
                 (container, answer.get_item(0).ok()?, answer.get_item(1).ok()?)
             };

@@ -7,8 +7,8 @@ use crate::abi::{DLDevice, KNOWN_VERSION};
 use crate::backend::{self, Backend, Built, Inexpressible};
 use crate::case::{Arg, Call, Case, Keyword, Probe, Probes};
 use crate::oracle::{
-    decision,
-    Elements, ErrorClass, Exportable, Exporter, Growth, Ledger, Memory, Observation, Outcome, Raised, Source,
+    Elements, ErrorClass, Exportable, Exporter, Growth, Ledger, Memory, Observation, Outcome,
+    Raised, Source, decision,
 };
 use pyo3::ffi;
 use pyo3::prelude::*;
@@ -44,13 +44,8 @@ impl Session {
             let backend = backend::open(py, &options.backend)?;
             let exporting = Exporting::new(py)
                 .map_err(|error| Error(format!("set-up failed: {}", sentence(py, &error))))?;
-            let mut session = Self {
-                backend,
-                exporting,
-                exporter: UNPROBED,
-                env,
-                snapshot: Vec::new(),
-            };
+            let mut session =
+                Self { backend, exporting, exporter: UNPROBED, env, snapshot: Vec::new() };
             session.exporter = session.probe(py)?;
             Ok(session)
         })
@@ -135,8 +130,8 @@ impl Session {
             unchanged = self.compare_snapshot(&built.source);
         }
         self.try_write_through(&mut made[0].1.outcome, &built.source, case);
-        let device_after = (!case.probes.is_empty())
-            .then(|| self.exporting.device(py, &built.object, detail).0);
+        let device_after =
+            (!case.probes.is_empty()).then(|| self.exporting.device(py, &built.object, detail).0);
 
         let mut ledger = Ledger::default();
         let mut outcomes: SmallVec<[(Option<Probe>, Outcome); 6]> = SmallVec::new();

@@ -1,7 +1,7 @@
 //! Rules of the family EXC: which exceptions come, and what they leave behind (rules.md section 14).
 //!
-//! EXC-NO-CRASH is judged by the parent process, which sees the death; an observation is the proof that
-//! there was none. EXC-ARGS, EXC-OOM, EXC-PRECEDENCE and EXC-ATTRIBUTE grant something and have no function.
+//! EXC-NO-CRASH is judged by the parent process, which sees the death. EXC-ARGS, EXC-OOM, EXC-PRECEDENCE
+//! and EXC-ATTRIBUTE grant something. None of these has a function.
 
 use super::decision::{Blame, Content, CopyArg, DlDevice, Own, Standing, Stream, Word};
 use super::pair::content;
@@ -12,7 +12,6 @@ use super::{
 use crate::case::{Keyword, Probe};
 
 pub(super) const RULES: &[Rule] = &[
-    Rule { id: "EXC-NO-CRASH", judge: no_crash },
     Rule { id: "EXC-CLASS", judge: class },
     Rule { id: "EXC-SYSTEMERROR", judge: systemerror },
     Rule { id: "EXC-NOTEXPORTABLE", judge: notexportable },
@@ -23,10 +22,6 @@ pub(super) const RULES: &[Rule] = &[
     Rule { id: "EXC-STATE", judge: state },
     Rule { id: "EXC-NO-PARTIAL", judge: no_partial },
 ];
-
-fn no_crash(_: &Context) -> Verdict {
-    Verdict::Holds
-}
 
 /// The first export that raised an exception of this class.
 fn first_of<'a>(ctx: &Context<'a>, class: ErrorClass) -> Option<(Of, &'a Outcome)> {
@@ -133,6 +128,12 @@ fn state(ctx: &Context) -> Verdict {
     let Some(plain) = ctx.seen.probe(Probe::Plain) else {
         return Verdict::Holds;
     };
+    let own = ctx.seen.export.raised().map(|raised| raised.class);
+    let again = ctx.seen.probe(Probe::Repeat).and_then(Outcome::raised).map(|raised| raised.class);
+    // The very same call, and the plain one too, are now refused in another way.
+    let sticks = own != Some(ErrorClass::Buffer)
+        && again == Some(ErrorClass::Buffer)
+        && plain.raised().is_some_and(|raised| raised.class == ErrorClass::Buffer);
     let is_lost = match plain.raised().map(|raised| raised.class) {
         // BufferError may be how every plain call ends (VER-NONE-BE, RO-LEGACY); the others are no word on
         // the array.
@@ -147,7 +148,7 @@ fn state(ctx: &Context) -> Verdict {
                 && ctx.table.word == Word::Lawful
         }
     };
-    ctx.require(!is_lost, Grade::Violation, || {
+    ctx.require(!is_lost && !sticks, Grade::Violation, || {
         let expected = "after an exception the array can still be exported by the plain call";
         let own = (Of::Export, &ctx.seen.export);
         on_pair(
@@ -174,7 +175,10 @@ fn no_partial(ctx: &Context) -> Verdict {
         // One block more may be a cache: only growth with the rounds counts (P-BASELINE).
         (Some(_), None) => Verdict::Silent,
         (Some(_), Some(growth)) => {
-            let is_leak = growth.rounds > 0 && growth.blocks >= growth.rounds as isize;
+            // An array that is kept alive keeps its blocks: CAP-EXC-NO-LEAK speaks of that.
+            let is_leak = growth.rounds > 0
+                && growth.blocks >= growth.rounds as isize
+                && growth.references < growth.rounds as isize;
             ctx.require(!is_leak, Grade::Violation, || Evidence {
                 key: "blocks".into(),
                 expected: "a call that raises leaves no copy behind".to_owned(),
@@ -220,11 +224,6 @@ mod tests {
         assert_eq!(probe.said("EXC-CLASS"), VIOLATION);
         let pending = Scene::plain().edit(|it| it.capsule().error_pending = true);
         pending.assert_only("EXC-SYSTEMERROR", Grade::Violation);
-    }
-
-    #[test]
-    fn an_observation_is_the_proof_of_life() {
-        assert_eq!(Scene::plain().said("EXC-NO-CRASH"), Said::Holds);
     }
 
     #[test]
@@ -286,7 +285,9 @@ mod tests {
         lost.assert_only("EXC-STATE", Grade::Violation);
         // No legacy capsules at all: the plain call never succeeds.
         let never = refused().with_raised(Probe::Plain, ErrorClass::Buffer);
-        assert_eq!(never.said("EXC-STATE"), Said::Holds);
+        assert_eq!(never.clone().with(Probe::Repeat).said("EXC-STATE"), Said::Holds);
+        let sticks = never.with_raised(Probe::Repeat, ErrorClass::Buffer);
+        assert_eq!(sticks.said("EXC-STATE"), VIOLATION);
     }
 
     #[test]

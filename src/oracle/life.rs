@@ -8,10 +8,7 @@
 use super::export::evidence;
 use super::{Context, Fact, Grade, Of, Outcome, ProbeName, Rule, Verdict, What};
 
-pub(super) const RULES: &[Rule] = &[Rule {
-    id: "LIFE-REFCOUNT",
-    judge: refcount,
-}];
+pub(super) const RULES: &[Rule] = &[Rule { id: "LIFE-REFCOUNT", judge: refcount }];
 
 /// What stays behind; numbers are per round, which is the case's export and its probes.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -63,11 +60,7 @@ pub(super) fn leak(ctx: &Context) -> Option<Leak> {
             Leak::Part(references)
         }
     } else if growth.blocks > 0 && grows(growth.blocks) {
-        if capsules == 0 {
-            Leak::FailingBlocks
-        } else {
-            Leak::Blocks(per_round(growth.blocks))
-        }
+        if capsules == 0 { Leak::FailingBlocks } else { Leak::Blocks(per_round(growth.blocks)) }
     } else {
         Leak::Once
     })
@@ -86,23 +79,16 @@ fn repeated<'a>(ctx: &Context<'a>) -> impl Iterator<Item = &'a Outcome> {
 
 /// How many capsules one round makes.
 pub(super) fn capsules(ctx: &Context) -> usize {
-    repeated(ctx)
-        .filter(|outcome| outcome.capsule().is_some())
-        .count()
+    repeated(ctx).filter(|outcome| outcome.capsule().is_some()).count()
 }
 
 /// Some call of the case raises.
 pub(super) fn raises(ctx: &Context) -> bool {
-    ctx.outcomes()
-        .any(|(_, outcome)| outcome.raised().is_some())
+    ctx.outcomes().any(|(_, outcome)| outcome.raised().is_some())
 }
 
 pub(super) fn growth_fact(per_round: f64) -> Fact {
-    Fact {
-        of: Of::Export,
-        what: What::ReferenceGrowth,
-        value: format!("{per_round:.2}"),
-    }
+    Fact { of: Of::Export, what: What::ReferenceGrowth, value: format!("{per_round:.2}") }
 }
 
 fn refcount(ctx: &Context) -> Verdict {

@@ -8,38 +8,14 @@ use crate::abi::{
 use crate::case::Keyword;
 
 pub(super) const RULES: &[Rule] = &[
-    Rule {
-        id: "MGT-VERSION-MAJOR",
-        judge: version_major,
-    },
-    Rule {
-        id: "MGT-VERSION-OWN",
-        judge: version_own,
-    },
-    Rule {
-        id: "MGT-VERSION-COVERS",
-        judge: version_covers,
-    },
-    Rule {
-        id: "MGT-VERSION-STABLE",
-        judge: version_stable,
-    },
-    Rule {
-        id: "MGT-DELETER-NULL",
-        judge: deleter_null,
-    },
-    Rule {
-        id: "MGT-FLAGS-KNOWN",
-        judge: flags_known,
-    },
-    Rule {
-        id: "MGT-FLAG-SUBBYTE",
-        judge: flag_subbyte,
-    },
-    Rule {
-        id: "MGT-ALIGNED",
-        judge: aligned,
-    },
+    Rule { id: "MGT-VERSION-MAJOR", judge: version_major },
+    Rule { id: "MGT-VERSION-OWN", judge: version_own },
+    Rule { id: "MGT-VERSION-COVERS", judge: version_covers },
+    Rule { id: "MGT-VERSION-STABLE", judge: version_stable },
+    Rule { id: "MGT-DELETER-NULL", judge: deleter_null },
+    Rule { id: "MGT-FLAGS-KNOWN", judge: flags_known },
+    Rule { id: "MGT-FLAG-SUBBYTE", judge: flag_subbyte },
+    Rule { id: "MGT-ALIGNED", judge: aligned },
 ];
 
 fn text(version: DLPackVersion) -> String {
@@ -59,11 +35,7 @@ fn version_major(ctx: &Context) -> Verdict {
         |export| {
             let version = export.managed.version.map_or("None".into(), text);
             evidence(
-                if version.starts_with("(0") {
-                    "0"
-                } else {
-                    "newer"
-                },
+                if version.starts_with("(0") { "0" } else { "newer" },
                 "major version 1, the ABI of every versioned struct so far",
                 format!("version {version} {}", export.place()),
                 [export.fact(What::Version, version)],
@@ -77,10 +49,7 @@ fn request(ctx: &Context, of: Of) -> Option<DLPackVersion> {
     let Asked::Pair(major, minor) = ctx.asked(of, Keyword::MaxVersion) else {
         return None;
     };
-    Some(DLPackVersion {
-        major: major.try_into().ok()?,
-        minor: minor.try_into().ok()?,
-    })
+    Some(DLPackVersion { major: major.try_into().ok()?, minor: minor.try_into().ok()? })
 }
 
 /// The struct's version is unknown and the one that was asked for.
@@ -118,10 +87,7 @@ fn version_own(ctx: &Context) -> Verdict {
             let version = export.managed.version.map_or("None".into(), text);
             evidence(
                 "newer",
-                format!(
-                    "a version up to {}, the newest that is known here",
-                    text(KNOWN_VERSION)
-                ),
+                format!("a version up to {}, the newest that is known here", text(KNOWN_VERSION)),
                 format!("version {version} {}", export.place()),
                 [export.fact(What::Version, &version)],
             )
@@ -142,14 +108,8 @@ fn needed_minor(export: &Export) -> Option<(u32, &'static str)> {
     } else {
         (0, "")
     };
-    let flag = if export.has_flag(FLAG_SUBBYTE_PADDED) {
-        (1, "flag bit 2")
-    } else {
-        (0, "")
-    };
-    [flag, code, device]
-        .into_iter()
-        .max_by_key(|(minor, _)| *minor)
+    let flag = if export.has_flag(FLAG_SUBBYTE_PADDED) { (1, "flag bit 2") } else { (0, "") };
+    [flag, code, device].into_iter().max_by_key(|(minor, _)| *minor)
 }
 
 fn version_covers(ctx: &Context) -> Verdict {
@@ -199,15 +159,8 @@ fn version_stable(ctx: &Context) -> Verdict {
             evidence(
                 "differs",
                 "one version for every max_version of major 1 or higher",
-                format!(
-                    "version {one} {} and {two} {}",
-                    first.place(),
-                    other.place()
-                ),
-                [
-                    first.fact(What::Version, &one),
-                    other.fact(What::Version, &two),
-                ],
+                format!("version {one} {} and {two} {}", first.place(), other.place()),
+                [first.fact(What::Version, &one), other.fact(What::Version, &two)],
             )
         }),
     }
@@ -240,11 +193,7 @@ fn flags_known(ctx: &Context) -> Verdict {
             _ if !export.is_versioned() => Word::Silent,
             _ => Word::require(
                 export.managed.flags & !KNOWN_FLAGS == 0,
-                if export.is_newer() {
-                    Grade::Info
-                } else {
-                    Grade::Violation
-                },
+                if export.is_newer() { Grade::Info } else { Grade::Violation },
             ),
         },
         |export| {
@@ -368,10 +317,7 @@ mod tests {
     fn the_version_covers_what_is_used() {
         let id = "MGT-VERSION-COVERS";
         assert_eq!(versioned().said(id), Said::Holds);
-        let float8 = Tensor {
-            dtype: Dtype::named("float8_e5m2", 0).unwrap(),
-            ..Tensor::plain()
-        };
+        let float8 = Tensor { dtype: Dtype::named("float8_e5m2", 0).unwrap(), ..Tensor::plain() };
         let old = Scene::new(float8, call(&[(Keyword::MaxVersion, Value::pair(1, 0))]));
         assert_eq!(old.said(id), Said::Breaks(Grade::Info));
         let new = old.clone().edit(|it| declares(it.managed(), 1, 1));
@@ -397,9 +343,7 @@ mod tests {
     fn heap_data_has_a_deleter() {
         let id = "MGT-DELETER-NULL";
         assert_eq!(Scene::plain().said(id), Said::Holds);
-        Scene::plain()
-            .edit(|it| it.managed().has_deleter = false)
-            .assert_only(id, Grade::Warning);
+        Scene::plain().edit(|it| it.managed().has_deleter = false).assert_only(id, Grade::Warning);
     }
 
     #[test]
@@ -407,9 +351,7 @@ mod tests {
         let id = "MGT-FLAGS-KNOWN";
         assert_eq!(versioned().said(id), Said::Holds);
         assert_eq!(Scene::plain().said(id), Said::Silent);
-        versioned()
-            .edit(|it| it.managed().flags = 0xdead_0000)
-            .assert_only(id, Grade::Violation);
+        versioned().edit(|it| it.managed().flags = 0xdead_0000).assert_only(id, Grade::Violation);
         // A newer minor may have a fourth flag (P-NEWER).
         let newer = versioned().edit(|it| {
             it.managed().flags = 8;

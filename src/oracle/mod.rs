@@ -7,8 +7,8 @@
 //! One file per rule family; a rule is one function with its id in that file's `RULES`. The wording,
 //! level and source of every rule are data: [`catalogue`].
 
-pub mod catalogue;
 mod cap;
+pub mod catalogue;
 mod copy;
 pub mod decision;
 mod dev;
@@ -38,7 +38,9 @@ use std::borrow::Cow;
 use std::sync::LazyLock;
 
 /// How serious a break is (rules.md section 0).
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, serde::Serialize, serde::Deserialize)]
+#[derive(
+    Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, serde::Serialize, serde::Deserialize,
+)]
 #[serde(rename_all = "lowercase")]
 pub enum Grade {
     /// Seen and recorded: `I`.
@@ -211,7 +213,8 @@ impl<'a> Context<'a> {
     /// Every export of the case, its own first.
     pub fn outcomes(&self) -> impl Iterator<Item = (Of, &'a Outcome)> {
         std::iter::once((Of::Export, &self.seen.export)).chain(
-            (self.seen.further.iter()).map(|(probe, outcome)| (Of::Probe(ProbeName(*probe)), outcome)),
+            (self.seen.further.iter())
+                .map(|(probe, outcome)| (Of::Probe(ProbeName(*probe)), outcome)),
         )
     }
 
@@ -302,12 +305,7 @@ pub fn rules() -> &'static [&'static Rule] {
 }
 
 /// Judges what was seen. Breaks below `threshold` are counted in `fired` but not put into words.
-pub fn judge(
-    case: &Case,
-    seen: &Observation,
-    profile: &Profile,
-    threshold: Grade,
-) -> Judgement {
+pub fn judge(case: &Case, seen: &Observation, profile: &Profile, threshold: Grade) -> Judgement {
     let context = Context::new(case, seen, profile, threshold);
     let mut judgement = Judgement::default();
     for (place, rule) in rules().iter().enumerate() {
@@ -324,7 +322,11 @@ pub fn judge(
                 judgement.checked.insert(place);
                 judgement.fired.insert(place);
                 if let Some(evidence) = evidence {
-                    judgement.violations.push(Violation { rule: rule.id, grade, evidence: *evidence });
+                    judgement.violations.push(Violation {
+                        rule: rule.id,
+                        grade,
+                        evidence: *evidence,
+                    });
                 }
             }
         }

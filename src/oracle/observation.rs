@@ -114,7 +114,12 @@ pub enum Exportable {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum DeviceAnswer {
     /// A container of two with numbers in it, however it is typed.
-    Pair { device: DLDevice, container: Container, type_element: Number, id_element: Number },
+    Pair {
+        device: DLDevice,
+        container: Container,
+        type_element: Number,
+        id_element: Number,
+    },
     /// A container of two, of which this element (the first such) is no number; its `repr`.
     NoNumber(DeviceElement, String),
     /// Something else, by the name of its type and its `repr`.

@@ -5,7 +5,7 @@
 
 use super::decision::{Content, Ruling, Stream};
 use super::{Context, ErrorClass, Managed, Of, Outcome, ProbeName};
-use crate::case::Probe;
+use crate::case::{Keys, Probe};
 
 /// What tells two outcomes apart.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -40,7 +40,13 @@ pub(super) fn difference(ctx: &Context, one: &Outcome, other: &Outcome) -> Optio
     // These have rules of their own, or say nothing (MemoryError).
     let is_apart = |outcome: &Outcome| {
         (outcome.raised()).is_some_and(|raised| {
-            matches!(raised.class, ErrorClass::Memory | ErrorClass::System | ErrorClass::Base)
+            let is_name = raised.class == ErrorClass::Type && ctx.case.call.keys == Keys::Fresh;
+            // Names made at run time that the exporter does not know: SIG-ORDER-FREE.
+            is_name
+                || matches!(
+                    raised.class,
+                    ErrorClass::Memory | ErrorClass::System | ErrorClass::Base
+                )
         })
     };
     match (one, other) {
@@ -68,7 +74,9 @@ fn managed_difference(ctx: &Context, one: &Managed, other: &Managed) -> Option<D
         return None;
     };
     if a.device != b.device {
-        return Some(Difference::Device);
+        // One of them is not where the array is: DEV-CONSISTENT or DEV-HONOUR.
+        let is_own = ctx.table.classes.is_some_and(|classes| classes.dl_device.is_own());
+        return (!is_own).then_some(Difference::Device);
     }
     if let (Some(a), Some(b)) = (content(ctx, one), content(ctx, other))
         && a != Content::Unknown
@@ -97,10 +105,14 @@ pub(super) fn with_probe<'a>(
     Some(((Of::Export, &ctx.seen.export), (Of::Probe(ProbeName(probe)), other)))
 }
 
-/// The table blames the case's own export for something else than the pair would: one cause, one report
+/// The case's own export is blamed for something else than the pair would be: one cause, one report
 /// (P-ONE-CAUSE).
-pub(super) fn is_explained(table: &Ruling) -> bool {
-    table.accuses().is_some()
+pub(super) fn is_explained(ctx: &Context) -> bool {
+    let is_reordered = || {
+        ctx.seen.export.raised().is_some()
+            && ctx.seen.probe(Probe::Reordered).is_some_and(|outcome| outcome.capsule().is_some())
+    };
+    ctx.table.accuses().is_some() || is_reordered()
 }
 
 /// The stream of the case asks for nothing.

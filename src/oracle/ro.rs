@@ -9,30 +9,12 @@ use crate::abi::FLAG_READ_ONLY;
 use crate::case::{Access, Keyword, Object};
 
 pub(super) const RULES: &[Rule] = &[
-    Rule {
-        id: "RO-FLAG-SET",
-        judge: flag_set,
-    },
-    Rule {
-        id: "RO-FLAG-CLEAR",
-        judge: flag_clear,
-    },
-    Rule {
-        id: "RO-LEGACY",
-        judge: legacy,
-    },
-    Rule {
-        id: "RO-LEGACY-COPY",
-        judge: legacy_copy,
-    },
-    Rule {
-        id: "RO-REEXPORT",
-        judge: reexport,
-    },
-    Rule {
-        id: "RO-IMMUTABLE-LIB",
-        judge: immutable_library,
-    },
+    Rule { id: "RO-FLAG-SET", judge: flag_set },
+    Rule { id: "RO-FLAG-CLEAR", judge: flag_clear },
+    Rule { id: "RO-LEGACY", judge: legacy },
+    Rule { id: "RO-LEGACY-COPY", judge: legacy_copy },
+    Rule { id: "RO-REEXPORT", judge: reexport },
+    Rule { id: "RO-IMMUTABLE-LIB", judge: immutable_library },
 ];
 
 /// A versioned struct over the source's own memory: the only place where the flag has a meaning here.
@@ -41,21 +23,14 @@ fn is_flagged_alias(ctx: &Context, export: &Export) -> bool {
 }
 
 fn facts(export: &Export) -> [Fact; 2] {
-    [
-        export.fact(What::Flags, export.managed.flags),
-        export.fact(What::Memory, "alias"),
-    ]
+    [export.fact(What::Flags, export.managed.flags), export.fact(What::Memory, "alias")]
 }
 
 fn flag_set(ctx: &Context) -> Verdict {
     if ctx.seen.source.writable != Some(false) {
         return Verdict::Silent;
     }
-    let grade = if ctx.seen.exporter.has_readonly {
-        Grade::Violation
-    } else {
-        Grade::Info
-    };
+    let grade = if ctx.seen.exporter.has_readonly { Grade::Violation } else { Grade::Info };
     ctx.each_export(
         |export| match is_flagged_alias(ctx, export) {
             true => Word::require(export.has_flag(FLAG_READ_ONLY), grade),
@@ -136,10 +111,8 @@ fn legacy_copy(ctx: &Context) -> Verdict {
     let mut refused: Option<Of> = None;
     let mut can_copy = false;
     for (of, outcome) in ctx.outcomes().filter(|&(of, _)| is_copy(of)) {
-        let is_legacy = matches!(
-            ctx.asked(of, Keyword::MaxVersion),
-            Asked::Nothing | Asked::Pair(0, _)
-        );
+        let is_legacy =
+            matches!(ctx.asked(of, Keyword::MaxVersion), Asked::Nothing | Asked::Pair(0, _));
         match outcome {
             Outcome::Capsule(_) if is_legacy => return Verdict::Holds,
             Outcome::Capsule(_) => can_copy = true,
@@ -157,11 +130,7 @@ fn legacy_copy(ctx: &Context) -> Verdict {
             "refused",
             "a legacy capsule of a copy, which is writable",
             format!("BufferError {}", super::export::place(of)),
-            [Fact {
-                of,
-                what: What::Outcome,
-                value: "BufferError".into(),
-            }],
+            [Fact { of, what: What::Outcome, value: "BufferError".into() }],
         )
     })
 }
@@ -176,11 +145,7 @@ fn reexport(ctx: &Context) -> Verdict {
     if ctx.seen.source.writable == Some(false) {
         return Verdict::Silent;
     }
-    let grade = if ctx.seen.exporter.has_readonly {
-        Grade::Warning
-    } else {
-        Grade::Info
-    };
+    let grade = if ctx.seen.exporter.has_readonly { Grade::Warning } else { Grade::Info };
     ctx.each_export(
         |export| match is_flagged_alias(ctx, export) {
             true => Word::require(export.has_flag(FLAG_READ_ONLY), grade),
@@ -225,10 +190,7 @@ mod tests {
     use crate::oracle::{ErrorClass, Grade};
 
     fn readonly() -> Tensor {
-        Tensor {
-            access: Access::ReadOnly,
-            ..Tensor::plain()
-        }
+        Tensor { access: Access::ReadOnly, ..Tensor::plain() }
     }
 
     fn versioned(tensor: Tensor) -> Scene {
@@ -244,18 +206,9 @@ mod tests {
         // No word of the library, no elements, a copy: nothing is due.
         let unknown = clear.edit(|it| it.seen.source.writable = None);
         assert_eq!(unknown.said(id), Said::Silent);
-        let empty = versioned(Tensor {
-            shape: Shape::from_slice(&[0]),
-            ..readonly()
-        });
-        assert_eq!(
-            empty.edit(|it| it.managed().flags = 0).said(id),
-            Said::Silent
-        );
-        let args = [
-            (Keyword::MaxVersion, Value::pair(1, 0)),
-            (Keyword::Copy, Value::bool(true)),
-        ];
+        let empty = versioned(Tensor { shape: Shape::from_slice(&[0]), ..readonly() });
+        assert_eq!(empty.edit(|it| it.managed().flags = 0).said(id), Said::Silent);
+        let args = [(Keyword::MaxVersion, Value::pair(1, 0)), (Keyword::Copy, Value::bool(true))];
         let copy = Scene::new(readonly(), call(&args));
         assert_eq!(copy.said(id), Said::Silent);
         copy.assert_lawful();
@@ -275,10 +228,7 @@ mod tests {
         assert_eq!(immutable.said("RO-IMMUTABLE-LIB"), Said::Holds);
         let clear = immutable.edit(|it| it.managed().flags = 0);
         assert_eq!(clear.said("RO-IMMUTABLE-LIB"), Said::Breaks(Grade::Info));
-        assert_eq!(
-            versioned(Tensor::plain()).said("RO-IMMUTABLE-LIB"),
-            Said::Silent
-        );
+        assert_eq!(versioned(Tensor::plain()).said("RO-IMMUTABLE-LIB"), Said::Silent);
     }
 
     #[test]
@@ -289,10 +239,7 @@ mod tests {
         let exported = refused.edit(|it| it.seen.export = Scene::plain().seen.export);
         assert_eq!(exported.said(id), Said::Breaks(Grade::Info));
         assert_eq!(exported.clone().under("lenient").said(id), Said::Silent);
-        assert_eq!(
-            exported.under("strict").said(id),
-            Said::Breaks(Grade::Violation)
-        );
+        assert_eq!(exported.under("strict").said(id), Said::Breaks(Grade::Violation));
         let copy = Scene::new(readonly(), call(&[(Keyword::Copy, Value::bool(true))]));
         assert_eq!(copy.said(id), Said::Holds);
         assert_eq!(Scene::plain().said(id), Said::Silent);
@@ -306,27 +253,19 @@ mod tests {
         let refused = scene.raising(ErrorClass::Buffer);
         // COPY-TRUE-REFUSED, unless the versioned copy shows that the array can be copied.
         assert_eq!(refused.said(id), Said::Silent);
-        assert_eq!(
-            refused.with(Probe::Version10).said(id),
-            Said::Breaks(Grade::Warning)
-        );
+        assert_eq!(refused.with(Probe::Version10).said(id), Said::Breaks(Grade::Warning));
     }
 
     #[test]
     fn an_imported_flag_is_passed_on() {
         let id = "RO-REEXPORT";
-        let tensor = Tensor {
-            object: Object::Imported,
-            ..readonly()
-        };
+        let tensor = Tensor { object: Object::Imported, ..readonly() };
         let kept = versioned(tensor).edit(|it| it.seen.source.writable = None);
         assert_eq!(kept.said(id), Said::Holds);
         let lost = kept.edit(|it| it.managed().flags = 0);
         assert_eq!(lost.said(id), Said::Breaks(Grade::Warning));
         // The array itself says so: RO-FLAG-SET speaks.
-        let known = lost
-            .clone()
-            .edit(|it| it.seen.source.writable = Some(false));
+        let known = lost.clone().edit(|it| it.seen.source.writable = Some(false));
         assert_eq!(known.said(id), Said::Silent);
         let no_notion = lost.edit(|it| it.seen.exporter.has_readonly = false);
         assert_eq!(no_notion.said(id), Said::Breaks(Grade::Info));

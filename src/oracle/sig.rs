@@ -41,7 +41,7 @@ fn kwonly(ctx: &Context) -> Verdict {
     match ctx.seen.export.raised().map(|raised| raised.class) {
         Some(ErrorClass::Type) => Verdict::Holds,
         Some(class) if is_apart(class) => Verdict::Silent,
-        raised => ctx.breaks(Grade::Violation, || {
+        raised => ctx.breaks(Grade::Warning, || {
             let key = if raised.is_some() { "other exception" } else { "accepted" };
             let expected =
                 "a positional argument raises TypeError: all parameters are keyword-only";
@@ -170,7 +170,7 @@ fn none_neutral(ctx: &Context) -> Verdict {
     let (Some(plain), Some(silent)) = (plain, silent) else {
         return Verdict::Silent;
     };
-    if !knows_all(ctx) || neutral.is_some() && pair::is_explained(&ctx.table) {
+    if !knows_all(ctx) || neutral.is_some() && pair::is_explained(ctx) {
         return Verdict::Silent;
     }
     match difference(ctx, plain.1, silent.1) {
@@ -235,13 +235,13 @@ fn device_enum(ctx: &Context) -> Verdict {
     }
     let probe = |probe| Some((Of::Probe(ProbeName(probe)), ctx.seen.probe(probe)?));
     let is_own_tuple = ctx.case.call.dl_device.value() == Some(&Value::Own);
-    let is_neutral = ctx.case.call.dl_device.is_silent() && !pair::is_explained(&ctx.table);
+    let is_neutral = ctx.case.call.dl_device.is_silent() && !pair::is_explained(ctx);
     let numbers = probe(Probe::OwnDevice).or_else(|| is_neutral.then(|| own(ctx)));
     let Some(numbers) = numbers else {
         return Verdict::Silent;
     };
     let written = [
-        (is_own_tuple && !pair::is_explained(&ctx.table)).then(|| (own(ctx), Grade::Violation)),
+        (is_own_tuple && !pair::is_explained(ctx)).then(|| (own(ctx), Grade::Violation)),
         probe(Probe::OwnTuple).map(|outcome| (outcome, Grade::Violation)),
         probe(Probe::OwnEnum).map(|outcome| (outcome, Grade::Warning)),
     ];
@@ -327,8 +327,8 @@ mod tests {
         let twin = extra(Extra::Positional);
         assert_eq!(twin.said("SIG-KWONLY"), Said::Holds);
         let accepted = twin.clone().answering(&[]);
-        accepted.assert_only("SIG-KWONLY", Grade::Violation);
-        assert_eq!(twin.raising(ErrorClass::Value).said("SIG-KWONLY"), VIOLATION);
+        accepted.assert_only("SIG-KWONLY", Grade::Warning);
+        assert_eq!(twin.raising(ErrorClass::Value).said("SIG-KWONLY"), WARNING);
         assert_eq!(Scene::plain().said("SIG-KWONLY"), Said::Silent);
     }
 

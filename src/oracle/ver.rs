@@ -1,17 +1,16 @@
 //! Rules of the family VER: what `max_version` changes and what it does not (rules.md section 12).
 //!
-//! VER-MINOR-FREE grants something and has no function.
+//! VER-MINOR-FREE and VER-NONE-BE grant something and have no function.
 
-use super::decision::{Blame, Content, DlDevice, MaxVersion};
+use super::decision::{Blame, Content, MaxVersion};
 use super::pair::{self, content};
-use super::words::{by_table, knows, on_outcome, on_pair};
-use super::{Context, ErrorClass, Grade, Kind, Of, Outcome, ProbeName, Rule, Verdict, What};
+use super::words::{by_table, knows, on_pair};
+use super::{Context, ErrorClass, Grade, Of, Outcome, ProbeName, Rule, Verdict, What};
 use crate::abi::{DLDataType, DLDataTypeCode};
 use crate::case::{DtypeClass, Keyword, Probe};
 
 pub(super) const RULES: &[Rule] = &[
     Rule { id: "VER-NONE-LEGACY", judge: none_legacy },
-    Rule { id: "VER-NONE-BE", judge: none_be },
     Rule { id: "VER-0X", judge: zero },
     Rule { id: "VER-1X-VERSIONED", judge: one_versioned },
     Rule { id: "VER-CEILING", judge: ceiling },
@@ -36,33 +35,6 @@ fn none_legacy(ctx: &Context) -> Verdict {
     by_table(ctx, Blame::VerNoneLegacy, || {
         own_version(ctx).is_some_and(MaxVersion::is_silent) && returns_capsule(ctx)
     })
-}
-
-/// Takes note of an exporter that has no legacy capsules any more.
-fn none_be(ctx: &Context) -> Verdict {
-    let is_judged = own_version(ctx).is_some_and(MaxVersion::is_silent)
-        && ctx.table.classes.is_some_and(|classes| classes.is_well_formed())
-        && ctx.table.accuses().is_none()
-        // RO-LEGACY: a read-only array is refused for what it is.
-        && ctx.seen.source.writable != Some(false)
-        && ctx.seen.exporter.mutable;
-    if !is_judged {
-        return Verdict::Silent;
-    }
-    match &ctx.seen.export {
-        Outcome::Capsule(_) => Verdict::Holds,
-        Outcome::Raised(raised) if raised.class == ErrorClass::Buffer => {
-            let has_versioned = (ctx.managed()).any(|(_, managed)| managed.kind == Kind::Versioned);
-            if !has_versioned {
-                return Verdict::Silent;
-            }
-            ctx.breaks(Grade::Info, || {
-                let expected = "without max_version a legacy capsule comes, or BufferError for every plain call";
-                on_outcome(ctx, (Of::Export, &ctx.seen.export), "BufferError", expected, &[What::Outcome])
-            })
-        }
-        _ => Verdict::Silent,
-    }
 }
 
 fn zero(ctx: &Context) -> Verdict {
@@ -109,7 +81,7 @@ fn probe<'a>(ctx: &Context<'a>, probe: Probe) -> Option<Seen<'a>> {
 /// for something else.
 fn own_if<'a>(ctx: &Context<'a>, classes: &[MaxVersion]) -> Option<Seen<'a>> {
     let is_meant = own_version(ctx).is_some_and(|version| classes.contains(&version));
-    (is_meant && !pair::is_explained(&ctx.table)).then_some((Of::Export, &ctx.seen.export))
+    (is_meant && !pair::is_explained(ctx)).then_some((Of::Export, &ctx.seen.export))
 }
 
 fn is_refused(outcome: &Outcome) -> bool {
@@ -200,7 +172,7 @@ fn independent(ctx: &Context) -> Verdict {
         return Verdict::Silent;
     }
     let own = (Of::Export, &ctx.seen.export);
-    if pair::is_explained(&ctx.table) {
+    if pair::is_explained(ctx) {
         return Verdict::Silent;
     }
     let mut verdict = Verdict::Silent;
@@ -222,7 +194,7 @@ fn independent(ctx: &Context) -> Verdict {
         }
         verdict = Verdict::Holds;
     }
-    refused_versions(ctx).unwrap_or(verdict)
+    refused_kind(ctx).unwrap_or(verdict)
 }
 
 /// What differs between two exports apart from kind and flags; `None` when they cannot be compared.
@@ -264,29 +236,34 @@ fn change(ctx: &Context, one: &Outcome, other: &Outcome) -> Option<Option<(Grade
     Some(None)
 }
 
-/// The call without `max_version` succeeds and every version that was asked for is refused.
-fn refused_versions(ctx: &Context) -> Option<Verdict> {
+/// Without `max_version` the call succeeds and every version that was asked for is refused, or the reverse.
+fn refused_kind(ctx: &Context) -> Option<Verdict> {
     let classes = ctx.table.classes?;
     let is_judged = classes.max_version.is_silent()
-        && returns_capsule(ctx)
+        && classes.is_well_formed()
+        // The legacy path has no flag for a copy, no READ_ONLY, and an older word for bool.
         && classes.copy.is_silent()
-        && classes.dl_device != DlDevice::Malformed
         && ctx.case.tensor.dtype.is_standard()
+        && ctx.case.tensor.dtype.class() != DtypeClass::Bool
         && ctx.seen.source.writable != Some(false)
         && ctx.seen.exporter.mutable;
-    let minors = || VERSIONS[..3].iter().filter_map(|&version| probe(ctx, version));
     let is_refusal = |outcome: &Outcome| {
         outcome.raised().is_some_and(|raised| raised.class == ErrorClass::Buffer)
     };
-    if !is_judged || !minors().all(|(_, outcome)| is_refusal(outcome)) {
-        return None;
-    }
-    let first = minors().next()?;
-    Some(ctx.breaks(Grade::Warning, || {
-        let own = (Of::Export, &ctx.seen.export);
-        let expected = Blame::VerIndependent.demand();
-        on_pair(ctx, own, first, "BufferError", expected, &[What::Outcome])
-    }))
+    let own = (Of::Export, &ctx.seen.export);
+    let minors = || VERSIONS[..3].iter().filter_map(|&version| probe(ctx, version));
+    let first = minors().next().filter(|_| is_judged)?;
+    let is_broken = if returns_capsule(ctx) {
+        minors().all(|(_, outcome)| is_refusal(outcome))
+    } else {
+        is_refusal(own.1) && minors().all(|(_, outcome)| outcome.capsule().is_some())
+    };
+    is_broken.then(|| {
+        ctx.breaks(Grade::Warning, || {
+            let expected = Blame::VerIndependent.demand();
+            on_pair(ctx, own, first, "BufferError", expected, &[What::Outcome])
+        })
+    })
 }
 
 #[cfg(test)]
@@ -332,18 +309,6 @@ mod tests {
         let zero = Scene::of(&[version(0, 0)]);
         assert_eq!(zero.clone().raising(ErrorClass::Buffer).said("VER-OLD-BE"), Said::Holds);
         zero.raising(ErrorClass::Other).assert_only("VER-OLD-BE", Grade::Warning);
-    }
-
-    #[test]
-    fn a_producer_without_legacy_capsules_is_noted() {
-        let refused = Scene::plain().raising(ErrorClass::Buffer);
-        assert_eq!(refused.clone().with(Probe::Version10).said("VER-NONE-BE"), INFO);
-        assert_eq!(Scene::plain().said("VER-NONE-BE"), Said::Holds);
-        // RO-LEGACY: the read-only array is refused, not the legacy capsule.
-        let array = Tensor { access: Access::ReadOnly, ..Tensor::plain() };
-        let readonly = Scene::new(array, Call::default()).with(Probe::Version10);
-        assert_eq!(readonly.said("VER-NONE-BE"), Said::Silent);
-        readonly.assert_lawful();
     }
 
     #[test]
@@ -396,6 +361,11 @@ mod tests {
             .with_raised(Probe::Version10, ErrorClass::Buffer)
             .with_raised(Probe::Version199, ErrorClass::Buffer);
         refused.assert_only("VER-INDEPENDENT", Grade::Warning);
+        let reverse = Scene::plain().raising(ErrorClass::Buffer).with(Probe::Version10);
+        reverse.assert_only("VER-INDEPENDENT", Grade::Warning);
+        let bool = Tensor { dtype: Dtype::named("bool", 0).unwrap(), ..Tensor::plain() };
+        let reverse = Scene::new(bool, Call::default()).raising(ErrorClass::Buffer);
+        reverse.with(Probe::Version10).assert_lawful();
     }
 
     #[test]

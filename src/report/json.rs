@@ -32,10 +32,7 @@ mod tests {
 
     #[test]
     fn a_finding_is_json_with_the_case_as_text() {
-        let finding = Finding {
-            script: "s".into(),
-            ..finding("X-NONE")
-        };
+        let finding = Finding { script: "s".into(), ..finding("X-NONE") };
         let text = json(&finding);
         assert_eq!(serde_json::from_str::<Finding>(&text).unwrap(), finding);
         assert_eq!(
@@ -98,19 +95,14 @@ mod tests {
         let cause = Death::Signal(libc::SIGFPE).into();
         let crash = Finding::new("numpy", "spec", plain.case, cause, plain.versions);
         let text = json(&crash);
-        assert!(
-            text.contains("\"crash\": {\n      \"death\": \"SIGFPE\""),
-            "{text}"
-        );
+        assert!(text.contains("\"crash\": {\n      \"death\": \"SIGFPE\""), "{text}");
         assert_eq!(serde_json::from_str::<Finding>(&text).unwrap(), crash);
     }
 
     #[test]
     fn a_replay_is_json_with_counts() {
-        let lines = [
-            ReplayLine::new("a.bin", Answer::Fixed),
-            ReplayLine::new("b.bin", Answer::Known),
-        ];
+        let lines =
+            [ReplayLine::new("a.bin", Answer::Fixed), ReplayLine::new("b.bin", Answer::Known)];
         let value: serde_json::Value = serde_json::from_str(&json_replay(&lines)).unwrap();
         assert_eq!(value["fixed"], 1);
         assert_eq!(value["failed"], 0);

@@ -26,9 +26,7 @@ pub fn junit(lines: &[ReplayLine]) -> String {
     }
     let mut report = Report::new("dlpack-fuzz");
     report.add_test_suite(suite);
-    report
-        .to_string()
-        .expect("a report in memory is written whole")
+    report.to_string().expect("a report in memory is written whole")
 }
 
 #[cfg(test)]

@@ -45,10 +45,7 @@ pub fn markdown(finding: &Finding) -> String {
             let _ = writeln!(text, "`{rule}`");
         }
     }
-    for (name, reference) in catalogue::entry(rule)
-        .iter()
-        .flat_map(|entry| entry.references())
-    {
+    for (name, reference) in catalogue::entry(rule).iter().flat_map(|entry| entry.references()) {
         let _ = writeln!(text, "- {name}: {reference}");
     }
     for knob in knobs(rule) {
@@ -84,28 +81,17 @@ fn title(finding: &Finding) -> String {
         },
         Cause::Violation(violation) => {
             let evidence = &violation.evidence;
-            format!(
-                "{} instead of {} ({})",
-                evidence.seen, evidence.expected, violation.rule
-            )
+            format!("{} instead of {} ({})", evidence.seen, evidence.expected, violation.rule)
         }
     };
     let title = ascii(&format!("{library}: __dlpack__: {what}")).replace('\n', " ");
     const MOST: usize = 120;
-    if title.len() > MOST {
-        format!("{}...", title[..MOST - 3].trim_end())
-    } else {
-        title
-    }
+    if title.len() > MOST { format!("{}...", title[..MOST - 3].trim_end()) } else { title }
 }
 
 /// More backticks than any run of them in the text.
 fn fence(text: &str) -> String {
-    let longest = text
-        .split(|letter| letter != '`')
-        .map(str::len)
-        .max()
-        .unwrap_or(0);
+    let longest = text.split(|letter| letter != '`').map(str::len).max().unwrap_or(0);
     "`".repeat(3.max(longest + 1))
 }
 
@@ -161,26 +147,15 @@ x = np.zeros(6, 'f4')
     fn a_crash_has_its_signal_in_the_title() {
         let plain = finding("X-NONE");
         let cause = Death::Signal(libc::SIGFPE).into();
-        let text = markdown(&Finding::new(
-            "numpy",
-            "spec",
-            plain.case,
-            cause,
-            plain.versions,
-        ));
-        assert!(
-            text.starts_with("# numpy: __dlpack__: process dies by SIGFPE\n"),
-            "{text}"
-        );
+        let text = markdown(&Finding::new("numpy", "spec", plain.case, cause, plain.versions));
+        assert!(text.starts_with("# numpy: __dlpack__: process dies by SIGFPE\n"), "{text}");
         assert!(!text.contains("## Reproducer"));
     }
 
     #[test]
     fn a_title_is_one_short_line_and_a_fence_holds_its_script() {
         let mut long = finding("X-NONE");
-        let Cause::Violation(violation) = &mut long.cause else {
-            unreachable!()
-        };
+        let Cause::Violation(violation) = &mut long.cause else { unreachable!() };
         violation.evidence.seen = "many \u{fc} words\n".repeat(40);
         let text = markdown(&long);
         let title = text.lines().next().unwrap();

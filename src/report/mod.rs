@@ -31,19 +31,14 @@ fn grade_word(grade: Grade) -> &'static str {
 
 /// `numpy 2.4.6, Python 3.11.7, DLPack header 1.3, dlpack-fuzz 0.1.0`.
 fn versions(versions: &Versions) -> String {
-    let libraries = versions
-        .libraries
-        .iter()
-        .map(|(name, version)| format!("{name} {version}"));
+    let libraries = versions.libraries.iter().map(|(name, version)| format!("{name} {version}"));
     let others = [
         ("Python", &versions.python),
         ("DLPack header", &versions.dlpack),
         ("dlpack-fuzz", &versions.tool),
     ];
-    let others = (others
-        .into_iter()
-        .filter(|(_, version)| !version.is_empty()))
-    .map(|(name, version)| format!("{name} {version}"));
+    let others = (others.into_iter().filter(|(_, version)| !version.is_empty()))
+        .map(|(name, version)| format!("{name} {version}"));
     libraries.chain(others).collect::<Vec<_>>().join(", ")
 }
 
@@ -84,11 +79,7 @@ mod tests {
     /// A violation of a rule by this id; `X-NONE` is in no catalogue, so that its report is all literal.
     pub(super) fn finding(rule: &'static str) -> Finding {
         let case = "array(shape=(6,), dtype='float32').__dlpack__(copy=False, dl_device=(2, 0))";
-        let fact = |of, what, value: &str| Fact {
-            of,
-            what,
-            value: value.into(),
-        };
+        let fact = |of, what, value: &str| Fact { of, what, value: value.into() };
         let evidence = Evidence {
             key: "ValueError".into(),
             expected: "BufferError".into(),
@@ -98,16 +89,10 @@ mod tests {
                 fact(Of::Probe(ProbeName(Probe::CopyTrue)), What::Flags, "2"),
             ],
         };
-        let cause = Cause::Violation(Violation {
-            rule: rule.into(),
-            grade: Grade::Violation,
-            evidence,
-        });
+        let cause =
+            Cause::Violation(Violation { rule: rule.into(), grade: Grade::Violation, evidence });
         let versions = Versions {
-            libraries: vec![
-                ("numpy".into(), "2.3.5".into()),
-                ("ml_dtypes".into(), "0.6.0".into()),
-            ],
+            libraries: vec![("numpy".into(), "2.3.5".into()), ("ml_dtypes".into(), "0.6.0".into())],
             python: "3.11.7".into(),
             dlpack: "1.3".into(),
             tool: "0.1.0".into(),

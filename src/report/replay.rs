@@ -50,13 +50,7 @@ pub struct ReplayLine {
 impl ReplayLine {
     pub fn new(name: impl Into<String>, answer: Answer) -> Self {
         let detail = String::new();
-        Self {
-            name: name.into(),
-            answer,
-            case: None,
-            identity: None,
-            detail,
-        }
+        Self { name: name.into(), answer, case: None, identity: None, detail }
     }
 
     pub fn with_identity(mut self, identity: &Identity) -> Self {
@@ -69,11 +63,7 @@ impl fmt::Display for ReplayLine {
     /// `FAILED corpus/x.bin: EXC-DEVICE-ValueError: ValueError instead of BufferError`.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{:<6} {}", self.answer.word(), ascii(&self.name))?;
-        let words = self
-            .identity
-            .iter()
-            .map(String::as_str)
-            .chain([self.detail.as_str()]);
+        let words = self.identity.iter().map(String::as_str).chain([self.detail.as_str()]);
         for word in words.filter(|word| !word.is_empty()) {
             write!(f, ": {}", ascii(word).replace('\n', " "))?;
         }
@@ -87,10 +77,7 @@ mod tests {
 
     #[test]
     fn an_answer_is_one_line() {
-        assert_eq!(
-            ReplayLine::new("a.bin", Answer::Fixed).to_string(),
-            "FIXED  a.bin"
-        );
+        assert_eq!(ReplayLine::new("a.bin", Answer::Fixed).to_string(), "FIXED  a.bin");
         let failed = ReplayLine {
             identity: Some("EXC-DEVICE-ValueError".into()),
             detail: "ValueError\ninstead of BufferError".into(),

@@ -18,29 +18,17 @@ pub struct RuleCount {
 pub fn table(counts: &[RuleCount]) -> String {
     let mut families: Vec<Family> = vec![];
     for entry in catalogue::all() {
-        let count = counts
-            .iter()
-            .find(|count| count.id == entry.id)
-            .cloned()
-            .unwrap_or_default();
-        let place = families
-            .iter()
-            .position(|family| family.name == entry.family);
+        let count = counts.iter().find(|count| count.id == entry.id).cloned().unwrap_or_default();
+        let place = families.iter().position(|family| family.name == entry.family);
         let place = place.unwrap_or_else(|| {
-            families.push(Family {
-                name: entry.family,
-                ..Family::default()
-            });
+            families.push(Family { name: entry.family, ..Family::default() });
             families.len() - 1
         });
         families[place].add(&entry.state, count);
     }
     let mut text =
         String::from("family   rules  checked    fired  never checked  not observable\n");
-    let mut total = Family {
-        name: "all",
-        ..Family::default()
-    };
+    let mut total = Family { name: "all", ..Family::default() };
     for family in &families {
         text += &family.line();
         total.join(family);
@@ -52,11 +40,7 @@ pub fn table(counts: &[RuleCount]) -> String {
         text += "\nrules that fired                  times  of checked\n";
     }
     for count in fired {
-        let _ = writeln!(
-            text,
-            "{:<28} {:>10} {:>11}",
-            count.id, count.fired, count.checked
-        );
+        let _ = writeln!(text, "{:<28} {:>10} {:>11}", count.id, count.fired, count.checked);
     }
     text
 }
@@ -111,11 +95,7 @@ mod tests {
     use crate::oracle::catalogue::Entry;
 
     fn count(id: &str, checked: u64, fired: u64) -> RuleCount {
-        RuleCount {
-            id: id.into(),
-            checked,
-            fired,
-        }
+        RuleCount { id: id.into(), checked, fired }
     }
 
     #[test]
@@ -129,27 +109,14 @@ mod tests {
              EXC-NO-CRASH                          3        1200\n"
         );
         let row = |name: &str| -> Vec<usize> {
-            let line = families
-                .lines()
-                .find(|line| line.starts_with(name))
-                .unwrap();
-            line.split_whitespace()
-                .skip(1)
-                .map(|number| number.parse().unwrap())
-                .collect()
+            let line = families.lines().find(|line| line.starts_with(name)).unwrap();
+            line.split_whitespace().skip(1).map(|number| number.parse().unwrap()).collect()
         };
         let unobservable = |entry: &&Entry| matches!(entry.state, State::NotObservable(_));
         let all = catalogue::all();
         let counted = |entry: &&Entry| ["EXC-NO-CRASH", "EXC-DEVICE"].contains(&entry.id);
-        let hidden = all
-            .iter()
-            .filter(unobservable)
-            .filter(|entry| !counted(entry))
-            .count();
-        assert_eq!(
-            row("all"),
-            [all.len(), 2, 2, all.len() - 2 - hidden, hidden]
-        );
+        let hidden = all.iter().filter(unobservable).filter(|entry| !counted(entry)).count();
+        assert_eq!(row("all"), [all.len(), 2, 2, all.len() - 2 - hidden, hidden]);
         let exc = all.iter().filter(|entry| entry.family == "EXC").count();
         assert_eq!(row("EXC")[..3], [exc, 2, 2]);
         assert!(

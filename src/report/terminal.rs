@@ -23,11 +23,7 @@ impl Style {
     /// Colour if the stream is a terminal and `NO_COLOR` is not set (<https://no-color.org>).
     pub fn of(stream: &impl std::io::IsTerminal) -> Self {
         let wanted = std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty());
-        if wanted && stream.is_terminal() {
-            Self::Color
-        } else {
-            Self::Plain
-        }
+        if wanted && stream.is_terminal() { Self::Color } else { Self::Plain }
     }
 
     fn bold(self, text: &str) -> String {
@@ -50,28 +46,15 @@ pub fn terminal(finding: &Finding) -> String {
 /// The report in this style.
 pub fn terminal_in(finding: &Finding, style: Style) -> String {
     let rule = finding.cause.rule();
-    let title = format!(
-        "{}: {}",
-        grade_word(finding.cause.grade()),
-        finding.identity
-    );
+    let title = format!("{}: {}", grade_word(finding.cause.grade()), finding.identity);
     let mut text = format!("{}\n\n", style.paint("1;31", &title));
     let field = |label: &str, content: &str| {
         if content.is_empty() {
             return String::new();
         }
-        let lines = wrap(
-            &ascii(content),
-            WIDTH,
-            &format!("  {label:<10} "),
-            &" ".repeat(13),
-        );
+        let lines = wrap(&ascii(content), WIDTH, &format!("  {label:<10} "), &" ".repeat(13));
         // The label is painted after wrapping, which counts characters.
-        if label.is_empty() {
-            lines
-        } else {
-            lines.replacen(label, &style.bold(label), 1)
-        }
+        if label.is_empty() { lines } else { lines.replacen(label, &style.bold(label), 1) }
     };
     // A case stays on one line, so that it can be copied.
     let whole = |label: &str, content: String| {
@@ -97,10 +80,7 @@ pub fn terminal_in(finding: &Finding, style: Style) -> String {
     text += &field("versions", &versions(&finding.versions));
     text += &field("profile", &finding.profile);
     text += &field("reproducer", &finding.reproduced.to_string());
-    let again = format!(
-        "dlpack-fuzz repro --backend {} \"{}\"",
-        finding.backend, finding.case
-    );
+    let again = format!("dlpack-fuzz repro --backend {} \"{}\"", finding.backend, finding.case);
     text += &whole("again", again);
     if !finding.script.is_empty() {
         let _ = write!(text, "\n{}\n", style.bold("--- repro.py ---"));
@@ -144,10 +124,7 @@ x = np.zeros(6, 'f4')
     fn the_clause_is_told_with_its_level_and_source() {
         let text = terminal(&finding("EXC-NO-CRASH"));
         let entry = catalogue::entry("EXC-NO-CRASH").unwrap();
-        assert!(
-            text.contains(&format!("EXC-NO-CRASH ({})", standing(entry))),
-            "{text}"
-        );
+        assert!(text.contains(&format!("EXC-NO-CRASH ({})", standing(entry))), "{text}");
         let first: Vec<_> = entry.statement.split_whitespace().take(3).collect();
         assert!(text.contains(&ascii(&first.join(" "))), "{text}");
         assert!(text.contains("\n  source     "), "{text}");
@@ -160,14 +137,8 @@ x = np.zeros(6, 'f4')
         let mut crash = Finding::new("numpy", "spec", plain.case, cause, plain.versions);
         crash.script = "# \u{2264} caf\u{e9}\n".into();
         let text = terminal(&crash);
-        assert!(
-            text.starts_with("Violation: CRASH-SIGFPE-float-c-dl_device-copy\n"),
-            "{text}"
-        );
-        assert!(
-            text.contains("\n  seen       the process dies by SIGFPE\n"),
-            "{text}"
-        );
+        assert!(text.starts_with("Violation: CRASH-SIGFPE-float-c-dl_device-copy\n"), "{text}");
+        assert!(text.contains("\n  seen       the process dies by SIGFPE\n"), "{text}");
         assert!(!text.contains("facts") && text.is_ascii(), "{text}");
     }
 
@@ -176,9 +147,7 @@ x = np.zeros(6, 'f4')
         let painted = terminal_in(&finding("X-NONE"), Style::Color);
         assert!(painted.starts_with("\x1b[1;31mViolation: X-NONE-ValueError\x1b[0m\n"));
         let codes = ["\x1b[1;31m", "\x1b[1m", "\x1b[0m"];
-        let bare = codes
-            .iter()
-            .fold(painted, |text, code| text.replace(code, ""));
+        let bare = codes.iter().fold(painted, |text, code| text.replace(code, ""));
         assert_eq!(bare, terminal(&finding("X-NONE")));
     }
 }

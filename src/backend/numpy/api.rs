@@ -119,8 +119,10 @@ impl Api {
     pub fn load(py: Python<'_>) -> PyResult<Self> {
         let numpy = py.import("numpy")?;
         let version: String = numpy.getattr("__version__")?.extract()?;
-        let major_version = version.split('.').next().and_then(|major| major.parse().ok()).unwrap_or(2);
-        let module = if major_version < 2 { "numpy.core.multiarray" } else { "numpy._core.multiarray" };
+        let major_version =
+            version.split('.').next().and_then(|major| major.parse().ok()).unwrap_or(2);
+        let module =
+            if major_version < 2 { "numpy.core.multiarray" } else { "numpy._core.multiarray" };
         let capsule = py.import(module)?.getattr("_ARRAY_API")?;
         // SAFETY: NumPy's capsule has no name and holds a table that lives as long as the process.
         let table = unsafe { ffi::PyCapsule_GetPointer(capsule.as_ptr(), std::ptr::null()) };
@@ -255,9 +257,8 @@ impl Api {
         let mut current = array.clone();
         loop {
             // SAFETY: `current` is an array; its base is NULL or a live object.
-            let base = unsafe {
-                Bound::from_borrowed_ptr_or_opt(array.py(), self.array(&current).base)
-            };
+            let base =
+                unsafe { Bound::from_borrowed_ptr_or_opt(array.py(), self.array(&current).base) };
             match base {
                 Some(base) if self.is_array(&base) => {
                     owner = Some(base.clone());

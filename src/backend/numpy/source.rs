@@ -64,7 +64,9 @@ fn array(tensor: &Tensor, dtype: &str) -> String {
     }
     let plain = !tensor.dtype.info().any_bytes || item_size == 0;
     match &tensor.layout {
-        Layout::C | Layout::F if plain => format!("np.zeros({shape}, {dtype}, '{}')", order(tensor)),
+        Layout::C | Layout::F if plain => {
+            format!("np.zeros({shape}, {dtype}, '{}')", order(tensor))
+        }
         Layout::C | Layout::F => {
             let memory = memory(tensor.contents, tensor.span().bytes() as usize);
             let order = order(tensor);
@@ -131,9 +133,6 @@ fn memory(contents: Contents, bytes: usize) -> String {
 pub fn tuple(numbers: &[i64]) -> String {
     match numbers {
         [one] => format!("({one},)"),
-        _ => format!(
-            "({})",
-            numbers.iter().map(i64::to_string).collect::<Vec<_>>().join(", ")
-        ),
+        _ => format!("({})", numbers.iter().map(i64::to_string).collect::<Vec<_>>().join(", ")),
     }
 }

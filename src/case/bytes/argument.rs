@@ -72,18 +72,10 @@ const ARG_SEQUENCE: u8 = 65;
 /// What a byte without a meaning of its own stands for, keyword by keyword: places in [`ARGS`], mostly
 /// absent or lawful, now and then odd.
 const USUAL: [[u8; 24]; 4] = [
-    [
-        0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 1, 1, 1, 25, 25, 26, 27, 28, 29, 30, 36,
-    ],
-    [
-        0, 0, 0, 0, 0, 0, 0, 1, 1, 5, 5, 5, 5, 5, 6, 6, 8, 9, 10, 11, 12, 14, 44, 42,
-    ],
-    [
-        0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 1, 1, 5, 5, 5, 4, 4, 23, 6, 15, 10, 17, 20, 21,
-    ],
-    [
-        0, 0, 0, 0, 0, 0, 0, 0, 1, 1, 1, 1, 2, 2, 2, 2, 2, 3, 3, 3, 3, 3, 27, 36,
-    ],
+    [0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 1, 1, 1, 25, 25, 26, 27, 28, 29, 30, 36],
+    [0, 0, 0, 0, 0, 0, 0, 1, 1, 5, 5, 5, 5, 5, 6, 6, 8, 9, 10, 11, 12, 14, 44, 42],
+    [0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 1, 1, 5, 5, 5, 4, 4, 23, 6, 15, 10, 17, 20, 21],
+    [0, 0, 0, 0, 0, 0, 0, 0, 1, 1, 1, 1, 2, 2, 2, 2, 2, 3, 3, 3, 3, 3, 27, 36],
 ];
 
 /// Numbers at the edges, at bytes 200 and up of a number.
@@ -133,10 +125,7 @@ fn read_sequence(u: &mut Unstructured) -> Value {
         length @ 0..8 => length,
         _ => 2,
     };
-    Value::Seq(
-        kind,
-        (0..length).map(|_| read_scalar(u)).collect::<SmallVec<_>>(),
-    )
+    Value::Seq(kind, (0..length).map(|_| read_scalar(u)).collect::<SmallVec<_>>())
 }
 
 /// A scalar: one byte for small numbers and words, a number behind it for the others.
@@ -224,9 +213,7 @@ pub(super) fn write_payload(out: &mut Writer, arg: &Arg, code: u8) -> Option<()>
         Arg::Given(Value::Seq(kind, items)) if code == ARG_SEQUENCE => {
             let length = items.len().min(MAX_ITEMS);
             out.put(&[*kind as u8 | (length as u8) << 2])?;
-            items[..length]
-                .iter()
-                .try_for_each(|item| write_scalar(out, item))
+            items[..length].iter().try_for_each(|item| write_scalar(out, item))
         }
         _ => Some(()),
     }

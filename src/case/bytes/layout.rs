@@ -170,9 +170,5 @@ fn stride_of(code: u8, natural: i64, item: i64) -> i64 {
 
 /// The natural stride of the next axis of the walk: always positive or 0.
 fn next_natural(natural: i64, extent: i64, stride: i64) -> i64 {
-    if extent > 1 && stride != 0 {
-        stride.saturating_abs().saturating_mul(extent)
-    } else {
-        natural
-    }
+    if extent > 1 && stride != 0 { stride.saturating_abs().saturating_mul(extent) } else { natural }
 }

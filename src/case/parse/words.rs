@@ -28,23 +28,16 @@ impl<'a> Parser<'a> {
     pub(super) fn number<T: FromStr>(&mut self, expected: &str) -> Parsed<T> {
         let start = self.start();
         let rest = self.rest();
-        let digits = rest
-            .trim_start_matches('-')
-            .find(|c: char| !c.is_ascii_digit());
+        let digits = rest.trim_start_matches('-').find(|c: char| !c.is_ascii_digit());
         let sign = rest.len() - rest.trim_start_matches('-').len();
         let end = digits.map_or(rest.len(), |digits| sign + digits);
         self.at += end;
-        rest[..end]
-            .parse()
-            .or_else(|_| self.fail_at(start, expected))
+        rest[..end].parse().or_else(|_| self.fail_at(start, expected))
     }
 
     /// Text in single quotes.
     pub(super) fn quoted(&mut self) -> Parsed<&'a str> {
-        let inside = self
-            .rest()
-            .strip_prefix('\'')
-            .and_then(|rest| rest.split_once('\''));
+        let inside = self.rest().strip_prefix('\'').and_then(|rest| rest.split_once('\''));
         let Some((inside, _)) = inside else {
             return self.fail("text in single quotes");
         };
@@ -61,11 +54,7 @@ impl<'a> Parser<'a> {
     }
 
     pub(super) fn token(&mut self, token: &str) -> Parsed<()> {
-        if self.eat(token) {
-            Ok(())
-        } else {
-            self.fail(&format!("`{token}`"))
-        }
+        if self.eat(token) { Ok(()) } else { self.fail(&format!("`{token}`")) }
     }
 
     pub(super) fn eat(&mut self, token: &str) -> bool {
@@ -115,9 +104,6 @@ impl<'a> Parser<'a> {
 
     pub(super) fn fail<T>(&mut self, expected: &str) -> Parsed<T> {
         let column = self.text[..self.at].chars().count() + 1;
-        Err(ParseError {
-            column,
-            expected: expected.to_owned(),
-        })
+        Err(ParseError { column, expected: expected.to_owned() })
     }
 }

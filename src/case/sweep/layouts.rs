@@ -37,10 +37,7 @@ impl Named {
             }
             Order::Zigzag => {
                 let mut strides = contiguous(&shape, item, Walk::LastFirst);
-                strides
-                    .iter_mut()
-                    .step_by(2)
-                    .for_each(|stride| *stride = -*stride);
+                strides.iter_mut().step_by(2).for_each(|stride| *stride = -*stride);
                 (strides, 0)
             }
         };
@@ -49,12 +46,7 @@ impl Named {
 
     pub(super) fn tensor(&self, dtype: Dtype) -> Tensor {
         let (shape, layout) = self.of(dtype.item_size());
-        Tensor {
-            dtype,
-            shape,
-            layout,
-            ..Tensor::plain()
-        }
+        Tensor { dtype, shape, layout, ..Tensor::plain() }
     }
 }
 
@@ -71,35 +63,19 @@ pub(super) const LAYOUTS: [Named; 32] = [
     named("F order", &[2, 3], Order::F),
     named("two axes", &[2, 3], Order::C),
     named("every other", &[4], Order::View(&[(2, 0)], 0)),
-    named(
-        "permuted",
-        &[2, 3, 4],
-        Order::View(&[(3, 0), (1, 0), (6, 0)], 0),
-    ),
+    named("permuted", &[2, 3, 4], Order::View(&[(3, 0), (1, 0), (6, 0)], 0)),
     named("backwards", &[5], Order::View(&[(-1, 0)], 0)),
-    named(
-        "backwards with gaps",
-        &[3, 4],
-        Order::View(&[(-9, 0), (2, 0)], 0),
-    ),
+    named("backwards with gaps", &[3, 4], Order::View(&[(-9, 0), (2, 0)], 0)),
     named("every second axis backwards", &[2, 3, 2], Order::Zigzag),
     named("broadcast", &[4, 3], Order::View(&[(0, 0), (1, 0)], 0)),
-    named(
-        "broadcast inside",
-        &[3, 4],
-        Order::View(&[(1, 0), (0, 0)], 0),
-    ),
+    named("broadcast inside", &[3, 4], Order::View(&[(1, 0), (0, 0)], 0)),
     named("one element for all", &[5], Order::View(&[(0, 0)], 0)),
     named("overlap", &[4, 3], Order::View(&[(1, 0), (1, 0)], 0)),
     named("overlap within items", &[4], Order::View(&[(0, 1)], 0)),
     named("odd stride", &[3], Order::View(&[(1, 1)], 0)),
     named("odd strides", &[2, 3], Order::View(&[(4, 2), (1, 1)], 0)),
     named("misaligned", &[6], Order::View(&[(1, 0)], 1)),
-    named(
-        "misaligned gaps",
-        &[3, 2],
-        Order::View(&[(3, 0), (1, 0)], 7),
-    ),
+    named("misaligned gaps", &[3, 2], Order::View(&[(3, 0), (1, 0)], 7)),
     named("offset", &[6], Order::View(&[(1, 0)], 64)),
     named("offset scalar", &[], Order::View(&[], 16)),
     named("length 1, odd stride", &[1], Order::View(&[(0, 3)], 0)),
@@ -109,21 +85,13 @@ pub(super) const LAYOUTS: [Named; 32] = [
         Order::View(&[(0, 1 << 60), (1, 0), (0, i64::MIN)], 0),
     ),
     named("no element inside", &[3, 0, 2], Order::C),
-    named(
-        "no element, any strides",
-        &[2, 0],
-        Order::View(&[(0, 1 << 60), (0, -7)], 0),
-    ),
+    named("no element, any strides", &[2, 0], Order::View(&[(0, 1 << 60), (0, -7)], 0)),
     named("no element, F order", &[4, 0], Order::F),
     named("five axes", &[2, 1, 3, 1, 2], Order::F),
     named("33 axes", &[1; 33], Order::C),
     named("64 axes", &FLAT_64, Order::C),
     named("64 axes, one with gaps", &FLAT_64, Order::View(&GAPS_64, 0)),
-    named(
-        "more bytes than memory",
-        &[1 << 47, 2],
-        Order::View(&[(0, 0), (1, 0)], 0),
-    ),
+    named("more bytes than memory", &[1 << 47, 2], Order::View(&[(0, 0), (1, 0)], 0)),
 ];
 
 const FLAT_64: [i64; 64] = {
@@ -142,10 +110,7 @@ mod tests {
     #[test]
     fn named_layouts_are_what_their_names_say_for_float32() {
         let class = |name: &str| {
-            let layout = LAYOUTS
-                .iter()
-                .find(|layout| layout.name == name)
-                .expect(name);
+            let layout = LAYOUTS.iter().find(|layout| layout.name == name).expect(name);
             let tensor = layout.tensor(Dtype::FLOAT32);
             assert_eq!(tensor.clone().normalized(), tensor, "{name}");
             tensor.layout_class()

@@ -29,22 +29,12 @@ impl Row {
         let stream = next(Keyword::Stream);
         let max_version = next(Keyword::MaxVersion);
         let copy = next(Keyword::Copy);
-        Self {
-            dl_device: next(Keyword::DlDevice),
-            copy,
-            max_version,
-            stream,
-        }
+        Self { dl_device: next(Keyword::DlDevice), copy, max_version, stream }
     }
 
     /// The classes as `decision_table.tsv` names them: dl_device, copy, max_version, stream.
     pub fn names(&self) -> [&'static str; 4] {
-        [
-            self.dl_device.name,
-            self.copy.name,
-            self.max_version.name,
-            self.stream.name,
-        ]
+        [self.dl_device.name, self.copy.name, self.max_version.name, self.stream.name]
     }
 
     /// A call of this row; `turn` picks among the concrete values of each class.
@@ -81,14 +71,7 @@ pub fn calibration() -> impl Iterator<Item = (Row, Case)> {
                         for (keyword, sample) in [device, copy, version, stream] {
                             *call.arg_mut(keyword) = sample.arg();
                         }
-                        (
-                            row,
-                            Case {
-                                tensor: Tensor::plain(),
-                                call,
-                                probes: Probes::NONE,
-                            },
-                        )
+                        (row, Case { tensor: Tensor::plain(), call, probes: Probes::NONE })
                     })
                 })
             })
@@ -108,10 +91,7 @@ mod tests {
         assert_eq!((rows().len(), names.len()), (1372, 1372));
         assert_eq!(Row::at(0).names(), ["absent", "absent", "absent", "none"]);
         assert_eq!(Row::at(1).names(), ["absent", "absent", "absent", "m1"]);
-        assert_eq!(
-            Row::at(1371).names(),
-            ["malformed", "False", "malformed", "bad"]
-        );
+        assert_eq!(Row::at(1371).names(), ["malformed", "False", "malformed", "bad"]);
     }
 
     #[test]
@@ -138,10 +118,9 @@ mod tests {
     fn the_turn_goes_through_all_values_of_a_class() {
         for row in rows() {
             let calls: HashSet<_> = (0..28).map(|turn| row.call(turn)).collect();
-            for (class, keyword) in [
-                (row.dl_device, Keyword::DlDevice),
-                (row.max_version, Keyword::MaxVersion),
-            ] {
+            for (class, keyword) in
+                [(row.dl_device, Keyword::DlDevice), (row.max_version, Keyword::MaxVersion)]
+            {
                 let values: HashSet<&Arg> = calls.iter().map(|call| call.arg(keyword)).collect();
                 assert_eq!(values.len(), class.samples.len(), "{}", class.name);
             }

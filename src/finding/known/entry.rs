@@ -67,13 +67,11 @@ impl Entry {
         };
         if !narrow {
             return Err(
-                "the entry covers every case; add a `key` or a `when` that says more".into(),
+                "the entry covers every case; add a `key` or a `when` that says more".into()
             );
         }
-        let example: Case = raw
-            .example
-            .parse()
-            .map_err(|error| format!("`{}`: {error}", raw.example))?;
+        let example: Case =
+            raw.example.parse().map_err(|error| format!("`{}`: {error}", raw.example))?;
         let entry = Self {
             fault,
             when: raw.when,
@@ -95,9 +93,7 @@ impl Entry {
         match (&self.fault, cause) {
             (Fault::Rule { rule, key }, Cause::Violation(violation)) => {
                 *rule == violation.rule
-                    && key
-                        .as_ref()
-                        .is_none_or(|key| *key == violation.evidence.key)
+                    && key.as_ref().is_none_or(|key| *key == violation.evidence.key)
             }
             (Fault::Crash(death), Cause::Crash(crash)) => *death == crash.death,
             _ => false,

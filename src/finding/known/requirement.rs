@@ -15,9 +15,7 @@ impl Requirement {
         let Some(version) = Version::parse(version) else {
             return false;
         };
-        self.0
-            .iter()
-            .all(|(relation, bound)| relation.holds(version.order(bound)))
+        self.0.iter().all(|(relation, bound)| relation.holds(version.order(bound)))
     }
 }
 
@@ -83,9 +81,7 @@ impl Version {
         let text = text.split('+').next()?;
         let (mut numbers, mut rest) = (vec![], text);
         loop {
-            let end = rest
-                .find(|letter: char| !letter.is_ascii_digit())
-                .unwrap_or(rest.len());
+            let end = rest.find(|letter: char| !letter.is_ascii_digit()).unwrap_or(rest.len());
             let Ok(number) = rest[..end].parse() else {
                 break;
             };
@@ -98,14 +94,9 @@ impl Version {
                 _ => break,
             }
         }
-        let pre_release = ["a", "b", "rc", ".dev", "dev"]
-            .iter()
-            .any(|sign| rest.starts_with(sign));
+        let pre_release = ["a", "b", "rc", ".dev", "dev"].iter().any(|sign| rest.starts_with(sign));
         let known = rest.is_empty() || pre_release || rest.starts_with(".post");
-        (!numbers.is_empty() && known).then_some(Self {
-            numbers,
-            pre_release,
-        })
+        (!numbers.is_empty() && known).then_some(Self { numbers, pre_release })
     }
 
     fn order(&self, other: &Self) -> Ordering {
@@ -124,9 +115,7 @@ mod tests {
     use super::*;
 
     fn admits(requirement: &str, version: &str) -> bool {
-        Requirement::try_from(requirement.to_string())
-            .unwrap()
-            .admits(version)
+        Requirement::try_from(requirement.to_string()).unwrap().admits(version)
     }
 
     #[test]

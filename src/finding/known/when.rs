@@ -51,9 +51,7 @@ impl When {
             && self.writable.is_none()
             && self.objects.is_empty()
             && self.extra.is_empty()
-            && Keyword::ALL
-                .iter()
-                .all(|&keyword| self.words(keyword).is_empty())
+            && Keyword::ALL.iter().all(|&keyword| self.words(keyword).is_empty())
     }
 
     /// The case meets it: its array, and one of its calls.
@@ -70,10 +68,7 @@ impl When {
         for row in 0..Dtype::TABLE.len() {
             let info = &Dtype::TABLE[row];
             let named = self.dtypes.is_empty()
-                || self
-                    .dtypes
-                    .iter()
-                    .any(|word| usize::from(word.dtype.row()) == row);
+                || self.dtypes.iter().any(|word| usize::from(word.dtype.row()) == row);
             let sized = (self.item_size)
                 .is_none_or(|size| info.item_size == 0 || usize::from(info.item_size) == size);
             if named && sized {
@@ -86,12 +81,8 @@ impl When {
     fn holds_for_array(&self, tensor: &Tensor) -> bool {
         // The dtype first: it sorts out nearly every case.
         (self.dtypes.is_empty() || self.dtypes.iter().any(|word| word.is(tensor.dtype)))
-            && self
-                .item_size
-                .is_none_or(|size| has_item_size(tensor.dtype, size))
-            && self
-                .writable
-                .is_none_or(|yes| yes == (tensor.access == Access::Writable))
+            && self.item_size.is_none_or(|size| has_item_size(tensor.dtype, size))
+            && self.writable.is_none_or(|yes| yes == (tensor.access == Access::Writable))
             && (self.objects.is_empty() || self.objects.iter().any(|word| word.0 == tensor.object))
             && self.row_major.is_none_or(|yes| yes == is_row_major(tensor))
             && (self.layouts.is_empty() || {
@@ -144,17 +135,13 @@ fn is_row_major(tensor: &Tensor) -> bool {
         Layout::F => long < 2,
         Layout::Strided { strides, .. } => {
             let mut step = tensor.dtype.item_size() as i64;
-            tensor
-                .shape
-                .iter()
-                .zip(strides)
-                .rev()
-                .filter(|&(&extent, _)| extent > 1)
-                .all(|(&extent, &stride)| {
+            tensor.shape.iter().zip(strides).rev().filter(|&(&extent, _)| extent > 1).all(
+                |(&extent, &stride)| {
                     let due = step;
                     step = step.saturating_mul(extent);
                     stride == due
-                })
+                },
+            )
         }
     }
 }
@@ -192,10 +179,7 @@ impl TryFrom<String> for DtypeWord {
                 return None;
             }
             let dtype = if swapped { dtype.swapped() } else { dtype };
-            Some(Self {
-                dtype,
-                any_size: size.is_none(),
-            })
+            Some(Self { dtype, any_size: size.is_none() })
         };
         read().ok_or_else(|| format!("`{text}` is no dtype of a case"))
     }
@@ -233,11 +217,8 @@ impl TryFrom<String> for ObjectWord {
     type Error = String;
 
     fn try_from(text: String) -> Result<Self, String> {
-        (Object::ALL
-            .into_iter()
-            .find(|object| object.name() == text)
-            .map(Self))
-        .ok_or_else(|| format!("`{text}` is no object of a case"))
+        (Object::ALL.into_iter().find(|object| object.name() == text).map(Self))
+            .ok_or_else(|| format!("`{text}` is no object of a case"))
     }
 }
 
@@ -349,11 +330,7 @@ mod tests {
             for length in [0, 1, 4, 16] {
                 let dtype = Dtype::from_row(row, length);
                 for size in [0, 1, 2, 4, 8, 12, 16, 32, 64] {
-                    assert_eq!(
-                        has_item_size(dtype, size),
-                        dtype.item_size() == size,
-                        "{dtype:?}"
-                    );
+                    assert_eq!(has_item_size(dtype, size), dtype.item_size() == size, "{dtype:?}");
                 }
             }
         }

@@ -4,10 +4,7 @@ use crate::oracle::{Fact, What};
 
 /// The fact is about what a call returned or raised, or about the time after it.
 pub fn needs_result(what: What) -> bool {
-    !matches!(
-        what,
-        What::DeviceMethod | What::ReferenceGrowth | What::PendingError
-    )
+    !matches!(what, What::DeviceMethod | What::ReferenceGrowth | What::PendingError)
 }
 
 /// The value as the script finds it: counts of references differ in the second digit from run to run.

@@ -19,17 +19,9 @@ pub fn template() -> Vec<Part> {
     let sections = include_str!("../reproducer.py.in").split("#:: ").skip(1);
     sections
         .map(|section| {
-            let (head, code) = section
-                .split_once('\n')
-                .expect("a part has a line of its own");
-            let (name, needs) = head
-                .split_once(':')
-                .expect("a part's name ends with a colon");
-            let needs = needs
-                .split(',')
-                .map(str::trim)
-                .filter(|need| !need.is_empty())
-                .collect();
+            let (head, code) = section.split_once('\n').expect("a part has a line of its own");
+            let (name, needs) = head.split_once(':').expect("a part's name ends with a colon");
+            let needs = needs.split(',').map(str::trim).filter(|need| !need.is_empty()).collect();
             Part { name, needs, code }
         })
         .collect()
@@ -41,10 +33,8 @@ pub fn parts(needs: &Needs) -> Vec<Part> {
     let mut wanted: Vec<&str> = needs.0.iter().copied().collect();
     let mut place = 0;
     while place < wanted.len() {
-        let more = parts
-            .iter()
-            .find(|part| part.name == wanted[place])
-            .map(|part| part.needs.clone());
+        let more =
+            parts.iter().find(|part| part.name == wanted[place]).map(|part| part.needs.clone());
         for need in more.unwrap_or_default() {
             if !wanted.contains(&need) {
                 wanted.push(need);

@@ -12,58 +12,19 @@ use super::{
 };
 
 pub(super) const RULES: &[Rule] = &[
-    Rule {
-        id: "CAP-TYPE",
-        judge: capsule_type,
-    },
-    Rule {
-        id: "CAP-NAME-LEGACY",
-        judge: |ctx| name_of_kind(ctx, Kind::Legacy),
-    },
-    Rule {
-        id: "CAP-NAME-VERSIONED",
-        judge: |ctx| name_of_kind(ctx, Kind::Versioned),
-    },
-    Rule {
-        id: "CAP-NAME-KNOWN",
-        judge: name_known,
-    },
-    Rule {
-        id: "CAP-NAME-STATIC",
-        judge: name_static,
-    },
-    Rule {
-        id: "CAP-STRUCT-MATCHES-NAME",
-        judge: struct_matches_name,
-    },
-    Rule {
-        id: "CAP-DTOR-PRESENT",
-        judge: release::destructor_present,
-    },
-    Rule {
-        id: "CAP-DTOR-UNCONSUMED",
-        judge: release::destructor_unconsumed,
-    },
-    Rule {
-        id: "CAP-DTOR-EXC-CLEAN",
-        judge: release::destructor_clean,
-    },
-    Rule {
-        id: "CAP-DISTINCT-STRUCT",
-        judge: distinct_struct,
-    },
-    Rule {
-        id: "CAP-EXC-NO-LEAK",
-        judge: release::exception_no_leak,
-    },
-    Rule {
-        id: "CAP-REPEAT",
-        judge: repeat::repeat,
-    },
-    Rule {
-        id: "CAP-SOURCE-UNCHANGED",
-        judge: release::source_unchanged,
-    },
+    Rule { id: "CAP-TYPE", judge: capsule_type },
+    Rule { id: "CAP-NAME-LEGACY", judge: |ctx| name_of_kind(ctx, Kind::Legacy) },
+    Rule { id: "CAP-NAME-VERSIONED", judge: |ctx| name_of_kind(ctx, Kind::Versioned) },
+    Rule { id: "CAP-NAME-KNOWN", judge: name_known },
+    Rule { id: "CAP-NAME-STATIC", judge: name_static },
+    Rule { id: "CAP-STRUCT-MATCHES-NAME", judge: struct_matches_name },
+    Rule { id: "CAP-DTOR-PRESENT", judge: release::destructor_present },
+    Rule { id: "CAP-DTOR-UNCONSUMED", judge: release::destructor_unconsumed },
+    Rule { id: "CAP-DTOR-EXC-CLEAN", judge: release::destructor_clean },
+    Rule { id: "CAP-DISTINCT-STRUCT", judge: distinct_struct },
+    Rule { id: "CAP-EXC-NO-LEAK", judge: release::exception_no_leak },
+    Rule { id: "CAP-REPEAT", judge: repeat::repeat },
+    Rule { id: "CAP-SOURCE-UNCHANGED", judge: release::source_unchanged },
 ];
 
 /// As Python writes the name.
@@ -90,11 +51,7 @@ fn each_outcome<'a>(
             Word::Breaks(grade) => return ctx.breaks(grade, || evidence(of, outcome)),
         }
     }
-    if holds {
-        Verdict::Holds
-    } else {
-        Verdict::Silent
-    }
+    if holds { Verdict::Holds } else { Verdict::Silent }
 }
 
 /// As [`each_outcome`], of those that are capsules.
@@ -106,12 +63,7 @@ fn each_capsule<'a>(
     each_outcome(
         ctx,
         |outcome| outcome.capsule().map_or(Word::Silent, &word),
-        |of, outcome| {
-            evidence(
-                of,
-                outcome.capsule().expect("only a capsule breaks the rule"),
-            )
-        },
+        |of, outcome| evidence(of, outcome.capsule().expect("only a capsule breaks the rule")),
     )
 }
 
@@ -132,11 +84,7 @@ fn capsule_type(ctx: &Context) -> Verdict {
                 name.to_owned(),
                 "a PyCapsule",
                 format!("an object of type {name} {}", place(of)),
-                [Fact {
-                    of,
-                    what: What::Outcome,
-                    value: name.to_owned(),
-                }],
+                [Fact { of, what: What::Outcome, value: name.to_owned() }],
             )
         },
     )
@@ -186,11 +134,7 @@ fn name_known(ctx: &Context) -> Verdict {
                 key,
                 "the name dltensor or dltensor_versioned",
                 format!("{name} {}", place(of)),
-                [Fact {
-                    of,
-                    what: What::CapsuleName,
-                    value: name,
-                }],
+                [Fact { of, what: What::CapsuleName, value: name }],
             )
         },
     )
@@ -224,11 +168,7 @@ fn name_static(ctx: &Context) -> Verdict {
             }
         }
     }
-    if compared {
-        Verdict::Holds
-    } else {
-        Verdict::Silent
-    }
+    if compared { Verdict::Holds } else { Verdict::Silent }
 }
 
 fn struct_matches_name(ctx: &Context) -> Verdict {

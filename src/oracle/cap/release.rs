@@ -10,17 +10,10 @@ pub(super) fn destructor_present(ctx: &Context) -> Verdict {
         ctx,
         |capsule| {
             // Static data needs neither.
-            let has_deleter = capsule
-                .managed
-                .as_ref()
-                .is_none_or(|managed| managed.has_deleter);
+            let has_deleter = capsule.managed.as_ref().is_none_or(|managed| managed.has_deleter);
             Word::require(
                 capsule.has_destructor,
-                if has_deleter {
-                    Grade::Violation
-                } else {
-                    Grade::Info
-                },
+                if has_deleter { Grade::Violation } else { Grade::Info },
             )
         },
         |of, _| {
@@ -28,11 +21,7 @@ pub(super) fn destructor_present(ctx: &Context) -> Verdict {
                 "NULL",
                 "a destructor that releases a capsule nobody consumed",
                 format!("no destructor {}", place(of)),
-                [Fact {
-                    of,
-                    what: What::HasDestructor,
-                    value: "False".into(),
-                }],
+                [Fact { of, what: What::HasDestructor, value: "False".into() }],
             )
         },
     )
@@ -75,11 +64,7 @@ pub(super) fn destructor_clean(ctx: &Context) -> Verdict {
                 name.clone(),
                 "no exception set after a capsule was dropped",
                 format!("{name} set"),
-                [Fact {
-                    of: Of::Export,
-                    what: What::PendingError,
-                    value: name.clone(),
-                }],
+                [Fact { of: Of::Export, what: What::PendingError, value: name.clone() }],
             )
         }),
     }
@@ -112,11 +97,7 @@ pub(super) fn source_unchanged(ctx: &Context) -> Verdict {
                 key,
                 "an array that is after its export what it was before",
                 change.clone(),
-                [Fact {
-                    of: Of::Export,
-                    what: What::SourceState,
-                    value: "changed".into(),
-                }],
+                [Fact { of: Of::Export, what: What::SourceState, value: "changed".into() }],
             )
         }),
     }

@@ -13,11 +13,8 @@ pub(super) fn repeat(ctx: &Context) -> Verdict {
         return Verdict::Silent;
     };
     let first = &ctx.seen.export;
-    let out_of_memory = |outcome: &Outcome| {
-        outcome
-            .raised()
-            .is_some_and(|r| r.class == ErrorClass::Memory)
-    };
+    let out_of_memory =
+        |outcome: &Outcome| outcome.raised().is_some_and(|r| r.class == ErrorClass::Memory);
     if out_of_memory(first) || out_of_memory(second) {
         return Verdict::Silent;
     }
@@ -31,16 +28,8 @@ pub(super) fn repeat(ctx: &Context) -> Verdict {
             format!("the same as the first time: {one}"),
             format!("{two} the second time"),
             [
-                Fact {
-                    of: Of::Export,
-                    what,
-                    value: one,
-                },
-                Fact {
-                    of: Of::Probe(ProbeName(Probe::Repeat)),
-                    what,
-                    value: two,
-                },
+                Fact { of: Of::Export, what, value: one },
+                Fact { of: Of::Probe(ProbeName(Probe::Repeat)), what, value: two },
             ],
         )
     })
@@ -56,11 +45,7 @@ fn difference<'a>(one: &'a Outcome, two: &'a Outcome) -> Option<(What, Text<'a>,
         text: impl Fn(&T) -> String + Copy + 'a,
     ) -> Option<(What, Text<'a>, Text<'a>)> {
         (one != two).then(|| {
-            (
-                what,
-                Box::new(move || text(&one)) as Text,
-                Box::new(move || text(&two)) as Text,
-            )
+            (what, Box::new(move || text(&one)) as Text, Box::new(move || text(&two)) as Text)
         })
     }
     let class = |outcome: &Outcome| match outcome {
@@ -74,32 +59,24 @@ fn difference<'a>(one: &'a Outcome, two: &'a Outcome) -> Option<(What, Text<'a>,
     }
     let (one, two) = (one.capsule()?, two.capsule()?);
     differs(What::CapsuleName, (&one.name, &two.name), |name| repr(name)).or_else(|| {
-        let (one, two) = (
-            one.managed.as_ref()?.tensor.as_ref()?,
-            two.managed.as_ref()?.tensor.as_ref()?,
-        );
+        let (one, two) =
+            (one.managed.as_ref()?.tensor.as_ref()?, two.managed.as_ref()?.tensor.as_ref()?);
         let aliases = one.memory == Memory::Alias && two.memory == Memory::Alias;
-        differs(What::Device, (one.device, two.device), |device| {
-            device.to_string()
-        })
-        .or_else(|| {
-            differs(What::Dtype, (one.dtype, two.dtype), |dtype| {
-                dtype.to_string()
+        differs(What::Device, (one.device, two.device), |device| device.to_string())
+            .or_else(|| differs(What::Dtype, (one.dtype, two.dtype), |dtype| dtype.to_string()))
+            .or_else(|| differs(What::Shape, (&one.shape, &two.shape), |shape| tuple(shape)))
+            .or_else(|| {
+                let known = one.memory != Memory::Unknown && two.memory != Memory::Unknown;
+                known
+                    .then(|| differs(What::Memory, (one.memory, two.memory), memory_name))
+                    .flatten()
             })
-        })
-        .or_else(|| differs(What::Shape, (&one.shape, &two.shape), |shape| tuple(shape)))
-        .or_else(|| {
-            let known = one.memory != Memory::Unknown && two.memory != Memory::Unknown;
-            known
-                .then(|| differs(What::Memory, (one.memory, two.memory), memory_name))
-                .flatten()
-        })
-        .or_else(|| {
-            let addresses = (one.first(), two.first());
-            aliases
-                .then(|| differs(What::Memory, addresses, |_| "another address".into()))
-                .flatten()
-        })
+            .or_else(|| {
+                let addresses = (one.first(), two.first());
+                aliases
+                    .then(|| differs(What::Memory, addresses, |_| "another address".into()))
+                    .flatten()
+            })
     })
 }
 

@@ -16,12 +16,8 @@ fn probe_capsule(scene: &mut Scene) -> &mut Capsule {
 
 fn growing(scene: &mut Scene, references: isize, blocks: isize) {
     scene.seen.ledger.source_references = 1;
-    scene.seen.ledger.growth = Some(Growth {
-        rounds: 1000,
-        references,
-        blocks,
-        argument_references: 0,
-    });
+    scene.seen.ledger.growth =
+        Some(Growth { rounds: 1000, references, blocks, argument_references: 0 });
 }
 
 #[test]
@@ -29,10 +25,7 @@ fn what_a_call_returns_is_a_capsule() {
     Scene::plain().assert_lawful();
     versioned().assert_lawful();
     assert_eq!(Scene::plain().said("CAP-TYPE"), Said::Holds);
-    assert_eq!(
-        Scene::plain().raising(ErrorClass::Buffer).said("CAP-TYPE"),
-        Said::Silent
-    );
+    assert_eq!(Scene::plain().raising(ErrorClass::Buffer).said("CAP-TYPE"), Said::Silent);
     let returned = Scene::plain().edit(|it| it.seen.export = Outcome::Returned("int".into()));
     returned.assert_only("CAP-TYPE", Grade::Violation);
     let inexact = Scene::plain().edit(|it| it.capsule().exact = false);
@@ -56,10 +49,7 @@ fn a_capsule_has_the_name_of_its_struct() {
 #[test]
 fn a_capsule_is_returned_under_a_producing_name() {
     assert_eq!(Scene::plain().said("CAP-NAME-KNOWN"), Said::Holds);
-    for name in [
-        CapsuleName::Null,
-        CapsuleName::Other("used_dltensor".into()),
-    ] {
+    for name in [CapsuleName::Null, CapsuleName::Other("used_dltensor".into())] {
         let wrong = Scene::plain().edit(|it| {
             it.capsule().name = name;
             // No struct is read behind a name that promises none.
@@ -88,10 +78,7 @@ fn the_struct_is_the_one_of_the_name() {
     assert_eq!(versioned().said(id), Said::Holds);
     // A legacy struct begins with a pointer to the data.
     let legacy = versioned().edit(|it| {
-        it.managed().version = Some(DLPackVersion {
-            major: 0x5581_2340,
-            minor: 0x7f12,
-        });
+        it.managed().version = Some(DLPackVersion { major: 0x5581_2340, minor: 0x7f12 });
         it.managed().tensor = None;
     });
     legacy.assert_only(id, Grade::Violation);
@@ -101,9 +88,7 @@ fn the_struct_is_the_one_of_the_name() {
         it.tensor().dtype = DLDataType::new(0x12, 0x7f, 0);
     });
     versioned.assert_only(id, Grade::Violation);
-    Scene::plain()
-        .edit(|it| it.managed().tensor = None)
-        .assert_only(id, Grade::Violation);
+    Scene::plain().edit(|it| it.managed().tensor = None).assert_only(id, Grade::Violation);
     // Many axes are no sign of another struct.
     let axes = Scene::plain().edit(|it| it.tensor().ndim = 2);
     assert_eq!(axes.said(id), Said::Holds);
@@ -116,10 +101,7 @@ fn a_capsule_has_a_destructor() {
     let missing = Scene::plain().edit(|it| it.capsule().has_destructor = false);
     missing.assert_only(id, Grade::Violation);
     // What it would have released leaks, and that is no second fault.
-    missing
-        .clone()
-        .edit(|it| growing(it, 1000, 1000))
-        .assert_only(id, Grade::Violation);
+    missing.clone().edit(|it| growing(it, 1000, 1000)).assert_only(id, Grade::Violation);
     let static_data = missing.edit(|it| it.managed().has_deleter = false);
     assert_eq!(static_data.said(id), Said::Breaks(Grade::Info));
 }
@@ -144,13 +126,8 @@ fn references_come_back_one_for_one() {
     let id = "LIFE-REFCOUNT";
     assert_eq!(Scene::plain().said(id), Said::Holds);
     let twice = Scene::plain().with(Probe::Version10);
-    twice
-        .clone()
-        .edit(|it| growing(it, 1000, 0))
-        .assert_only(id, Grade::Violation);
-    twice
-        .edit(|it| growing(it, -1000, 0))
-        .assert_only(id, Grade::Violation);
+    twice.clone().edit(|it| growing(it, 1000, 0)).assert_only(id, Grade::Violation);
+    twice.edit(|it| growing(it, -1000, 0)).assert_only(id, Grade::Violation);
 }
 
 #[test]
@@ -177,9 +154,7 @@ fn a_call_that_raises_leaks_nothing() {
     let id = "CAP-EXC-NO-LEAK";
     let refused = Scene::of(&[(Keyword::Stream, Value::int(5))]);
     assert_eq!(refused.said(id), Said::Holds);
-    refused
-        .edit(|it| growing(it, 1000, 0))
-        .assert_only(id, Grade::Violation);
+    refused.edit(|it| growing(it, 1000, 0)).assert_only(id, Grade::Violation);
     assert_eq!(Scene::plain().said(id), Said::Silent);
 }
 
@@ -198,10 +173,7 @@ fn equal_calls_have_equal_answers() {
         |it| it.probe_tensor(Probe::Repeat).data += 64,
     ];
     for fault in faults {
-        assert_eq!(
-            scene.clone().edit(fault).said(id),
-            Said::Breaks(Grade::Violation)
-        );
+        assert_eq!(scene.clone().edit(fault).said(id), Said::Breaks(Grade::Violation));
     }
     // Two copies lie in two places, and memory may run out in between.
     let copies = Scene::of(&[(Keyword::Copy, Value::bool(true))]).with(Probe::Repeat);

@@ -25,7 +25,7 @@ pub(super) fn false_consistent(ctx: &Context) -> Verdict {
     let Some((own, other)) = with_probe(ctx, probe) else {
         return Verdict::Silent;
     };
-    if !knows(ctx, Keyword::Copy) || !classes.dl_device.is_own() || pair::is_explained(&ctx.table) {
+    if !knows(ctx, Keyword::Copy) || !classes.dl_device.is_own() || pair::is_explained(ctx) {
         return Verdict::Silent;
     }
     let (none, strict) = if probe == Probe::CopyNone { (other, own) } else { (own, other) };
@@ -83,7 +83,7 @@ pub(in crate::oracle) fn alike(
     let Some((own, other)) = with_probe(ctx, probe) else {
         return Verdict::Silent;
     };
-    if !knows(ctx, keyword) || pair::is_explained(&ctx.table) {
+    if !knows(ctx, keyword) || pair::is_explained(ctx) {
         return Verdict::Silent;
     }
     match difference(ctx, own.1, other.1) {

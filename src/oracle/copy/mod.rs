@@ -10,11 +10,13 @@ pub(super) use alike::{alike, facts_of};
 
 use super::decision::{Blame, Content, CopyArg, DlDevice, Own};
 use super::words::{by_table, knows, on_outcome, on_pair};
-use super::{Context, Elements, Grade, Kind, Memory, Of, Rule, Verdict, What, WriteThrough};
+use super::{
+    Context, Elements, Grade, Kind, Memory, Of, ProbeName, Rule, Verdict, What, WriteThrough,
+};
 use crate::abi::{FLAG_IS_COPIED, FLAG_READ_ONLY};
-use crate::case::{ByteOrder, DtypeClass, Keyword, Scalar, Value};
+use crate::case::{ByteOrder, DtypeClass, Keyword, Probe, Scalar, Value};
 use alike::{false_consistent, same_device_neutral};
-use export::{each, exports, reach, violation};
+use export::{Export, each, exports, reach, violation};
 
 pub(super) const RULES: &[Rule] = &[
     Rule { id: "COPY-TRUE-DISTINCT", judge: true_distinct },
@@ -38,15 +40,20 @@ pub(super) const RULES: &[Rule] = &[
 const MEMORY: &[What] = &[What::Outcome, What::Memory, What::WriteThrough];
 const FLAGS: &[What] = &[What::Outcome, What::Memory, What::Flags];
 
+/// The memory of this export is known, and asked for by a keyword that the exporter knows. A repetition
+/// that differs is CAP-REPEAT.
+fn is_judged(ctx: &Context, export: &Export) -> bool {
+    export.content != Content::Unknown
+        && knows(ctx, Keyword::Copy)
+        && export.of != Of::Probe(ProbeName(Probe::Repeat))
+}
+
 fn true_distinct(ctx: &Context) -> Verdict {
     each(
         ctx,
         |export| {
             // An alias outright is COPY-TRUE-IGNORED.
-            if !export.asks_copy()
-                || export.content == Content::Unknown
-                || !knows(ctx, Keyword::Copy)
-            {
+            if !export.asks_copy() || !is_judged(ctx, export) {
                 return None;
             }
             violation(matches!(export.content, Content::Overlap | Content::Mapped))
@@ -61,10 +68,7 @@ fn true_ignored(ctx: &Context) -> Verdict {
     each(
         ctx,
         |export| {
-            if !export.asks_copy()
-                || export.content == Content::Unknown
-                || !knows(ctx, Keyword::Copy)
-            {
+            if !export.asks_copy() || !is_judged(ctx, export) {
                 return None;
             }
             violation(export.content == Content::Alias)
@@ -184,8 +188,7 @@ fn false_alias(ctx: &Context) -> Verdict {
         ctx,
         |export| {
             let is_judged = export.copy == Some(CopyArg::False)
-                && export.content != Content::Unknown
-                && knows(ctx, Keyword::Copy)
+                && is_judged(ctx, export)
                 // What the host cannot read was copied without a doubt: COPY-FALSE-BE.
                 && Own::of(ctx.table.own) != Own::Device;
             if !is_judged {
@@ -199,12 +202,16 @@ fn false_alias(ctx: &Context) -> Verdict {
     )
 }
 
+/// The device is out of the host's reach, or the layout is exported as a copy on request only; a layout
+/// that the exporter copies by itself is EXC-COPY-IMPOSSIBLE.
 fn false_be(ctx: &Context) -> Verdict {
     by_table(ctx, Blame::CopyFalseBe, || {
         own_copy(ctx).is_some_and(|(copy, device)| {
-            copy == CopyArg::False
-                && device == DlDevice::CpuOther
-                && Own::of(ctx.table.own) == Own::Device
+            let is_far = device == DlDevice::CpuOther && Own::of(ctx.table.own) == Own::Device;
+            let is_layout = device.is_own()
+                && ctx.seen.export.raised().is_some()
+                && ctx.seen.probe(Probe::CopyTrue).is_some_and(|it| it.capsule().is_some());
+            copy == CopyArg::False && (is_far || is_layout)
         })
     })
 }
@@ -244,6 +251,10 @@ fn values(ctx: &Context) -> Verdict {
         return Verdict::Silent;
     }
     let source = &ctx.seen.source;
+    // What the export changed is no standard to hold the copy to: CAP-SOURCE-UNCHANGED.
+    if source.unchanged.is_err() {
+        return Verdict::Silent;
+    }
     each(
         ctx,
         |export| {

@@ -52,6 +52,8 @@ pub(super) fn word(matter: &Matter, class: ErrorClass) -> Word {
     }
     match Standing::of(matter.case, matter.seen) {
         Standing::Exportable => {}
+        // A copy would have helped, so that it is no question of what can be described (COPY-FALSE-BE).
+        _ if matter.classes.dl_device.is_own() && needs_copy(matter) => {}
         Standing::NotExportable if is_refusal => return Word::Lawful,
         Standing::NotExportable => return not_exportable(matter),
         Standing::Unknown => return Word::NotJudged,
@@ -175,6 +177,10 @@ fn argument(matter: &Matter, grade: Grade) -> Option<Word> {
 fn cause(matter: &Matter, token: Token) -> Cause {
     let classes = matter.classes;
     let is_refusal = token == Token::Buffer;
+    // SIG-ORDER-FREE speaks.
+    if matter.answer(Probe::Reordered).is_capsule() {
+        return Cause::Unclear;
+    }
     // Demoted: VER-OLD-BE is a recommendation, the table has a violation for these.
     if classes.max_version == MaxVersion::Zero
         && !is_refusal
@@ -231,6 +237,14 @@ fn foreign_device(matter: &Matter, token: Token) -> Mark {
     if matter.classes.copy == CopyArg::False { no_copy(matter, token) } else { VIOLATION }
 }
 
+/// copy=False, and the same call with another `copy` succeeds with a copy.
+fn needs_copy(matter: &Matter) -> bool {
+    let copies = |probe| matter.answer(probe) == Answer::Capsule(Content::Copy);
+    matter.classes.copy == CopyArg::False
+        && (copies(Probe::CopyNone)
+            || matter.answer(Probe::CopyNone).is_refused() && copies(Probe::CopyTrue))
+}
+
 /// On the own device: `copy` as the cause; `None` when it is not.
 fn copy_cause(matter: &Matter, token: Token) -> Option<Cause> {
     let is_refusal = token == Token::Buffer;
@@ -245,9 +259,7 @@ fn copy_cause(matter: &Matter, token: Token) -> Option<Cause> {
             _ => Some(Cause::Is(Blame::CopyTrueRefused, VIOLATION)),
         },
         CopyArg::False => {
-            let is_helped = without == Answer::Capsule(Content::Copy)
-                || without.is_refused()
-                    && matter.answer(Probe::CopyTrue) == Answer::Capsule(Content::Copy);
+            let is_helped = needs_copy(matter);
             match without {
                 Answer::Missing => Some(Cause::Unclear),
                 Answer::Capsule(Content::Alias) => {
@@ -257,7 +269,13 @@ fn copy_cause(matter: &Matter, token: Token) -> Option<Cause> {
                     Some(Cause::Is(Blame::CopyFalseConsistent, grade))
                 }
                 _ if is_helped && is_refusal => Some(Cause::Excused),
-                _ if is_helped => Some(Cause::Is(Blame::ExcCopyImpossible, no_copy(matter, token))),
+                // The exporter itself copies where it may, or only on request.
+                _ if is_helped => {
+                    let is_asked = without.is_refused();
+                    let blame =
+                        if is_asked { Blame::CopyFalseBe } else { Blame::ExcCopyImpossible };
+                    Some(Cause::Is(blame, no_copy(matter, token)))
+                }
                 // Alias and copy cannot be told apart (size 0): no verdict on a refusal.
                 Answer::Capsule(_) if is_refusal => Some(Cause::Unclear),
                 _ => None,
@@ -303,6 +321,12 @@ fn own_cause(matter: &Matter, is_refusal: bool) -> Cause {
             1.. if all_silent => return Cause::Is(Blame::SigAbsentIsNone, WARNING),
             _ => {}
         }
+    }
+    let is_served = matter.seen.further.iter().any(|(_, outcome)| outcome.capsule().is_some());
+    if is_refusal && !is_served {
+        // No call at all exports it: a producer may say so (DTY-STANDARD-ALL warns of a standard dtype).
+        let is_known = matter.answer(Probe::Plain) != Answer::Missing || is_plain(matter.case);
+        return if is_known { Cause::Excused } else { Cause::Unclear };
     }
     Cause::Is(Blame::ExcUnexpected, VIOLATION)
 }

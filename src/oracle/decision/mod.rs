@@ -28,7 +28,7 @@ pub use token::{Cell, Token, Tokens};
 
 use super::{ErrorClass, Grade, Observation, Outcome, Profile};
 use crate::abi::DLDevice;
-use crate::case::{Case, Extra, Keyword, Value};
+use crate::case::{Case, Extra, Keys, Keyword, Value};
 
 /// The table's word on one outcome.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -113,6 +113,10 @@ pub fn rule(case: &Case, seen: &Observation, profile: &Profile) -> Ruling {
     if case.call.extra != Extra::Nothing || asks_own && seen.device_before.device().is_none() {
         return ruling;
     }
+    if case.call.keys == Keys::Fresh && raises(&seen.export, ErrorClass::Type) {
+        // An exporter that knows keyword names by address: SIG-ORDER-FREE, where they are known otherwise.
+        return ruling;
+    }
     if let Some(word) = unknown_keyword(case, seen) {
         ruling.word = word;
         return ruling;
@@ -140,6 +144,10 @@ pub fn rule(case: &Case, seen: &Observation, profile: &Profile) -> Ruling {
         Outcome::Raised(raised) => error::word(&matter, raised.class),
     };
     ruling
+}
+
+fn raises(outcome: &Outcome, class: ErrorClass) -> bool {
+    outcome.raised().is_some_and(|raised| raised.class == class)
 }
 
 /// P-KEYWORD: a keyword that the exporter does not know is answered with TypeError and no rule of that

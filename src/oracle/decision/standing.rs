@@ -6,7 +6,7 @@ use super::factor::expected;
 use super::token::Token;
 use super::{Content, Matter};
 use crate::abi::DLDevice;
-use crate::case::{Case, Extra, Probe, Probes};
+use crate::case::{Case, Extra, Keyword, Probe, Probes};
 use crate::oracle::{ErrorClass, Exportable, Observation, Outcome};
 
 /// Whether an array can be exported.
@@ -27,8 +27,26 @@ impl Standing {
             Exportable::No(_) => return Self::NotExportable,
             Exportable::Unknown => {}
         }
-        let is_capsule = |outcome: &Outcome| outcome.capsule().is_some();
-        if is_capsule(&seen.export) || seen.further.iter().any(|(_, outcome)| is_capsule(outcome)) {
+        // A copy that was asked for proves nothing for a call that did not, and none at all for a call that
+        // forbade it: only the layout may be the problem (16.7).
+        let copy = CopyArg::of(&case.call.copy);
+        let own = seen.device_before.device().unwrap_or(case.tensor.device);
+        let is_proof = |probe: Option<Probe>, outcome: &Outcome| {
+            let tensor = outcome.managed().and_then(|managed| managed.tensor.as_ref());
+            let is_copy = tensor.is_some_and(|it| Content::of(&seen.source, own, it).is_copy());
+            outcome.capsule().is_some()
+                && match copy {
+                    Some(CopyArg::True) => true,
+                    Some(CopyArg::False) => probe != Some(Probe::CopyTrue) && !is_copy,
+                    _ => {
+                        probe != Some(Probe::CopyTrue)
+                            && !(probe == Some(Probe::CopyFalse) && is_copy)
+                    }
+                }
+        };
+        if is_proof(None, &seen.export)
+            || seen.further.iter().any(|(probe, outcome)| is_proof(Some(*probe), outcome))
+        {
             return Self::Exportable;
         }
         let plain = answer(seen, Probe::Plain).is_refused() || is_plain(case);
@@ -144,6 +162,9 @@ fn refusal(classes: Classes, case: &Case) -> Probes {
     }
     if case.call.stream.is_given() {
         add(&[Probe::NoStream]);
+    }
+    if Keyword::ALL.into_iter().filter(|&keyword| case.call.arg(keyword).is_given()).count() > 1 {
+        add(&[Probe::Reordered]);
     }
     probes
 }

@@ -241,7 +241,11 @@ fn a_refused_version_is_measured_by_the_others() {
     assert_blamed(&minor, Blame::VerSameMajor, Grade::Warning);
     let all = refused.clone().with_raised(Probe::Version199, ErrorClass::Buffer);
     assert_blamed(&all.clone().with(Probe::Unversioned), Blame::VerIndependent, Grade::Warning);
-    assert_blamed(&all, Blame::ExcUnexpected, Grade::Violation);
+    assert_eq!(blame(&all), Word::NotJudged);
+    // No call exports it (DTY-STANDARD-ALL); or some call does.
+    let never = all.clone().with_raised(Probe::Plain, ErrorClass::Buffer);
+    assert_eq!(blame(&never), Word::Lawful);
+    assert_blamed(&never.with(Probe::Version11), Blame::ExcUnexpected, Grade::Violation);
     let major = Scene::of(&[(MaxVersion, Value::pair(2, 0))]).raising(ErrorClass::Value);
     assert_blamed(&major.with(Probe::Version199), Blame::VerHigherMajor, Grade::Violation);
     // tvm-ffi: AttributeError for (0, 8). JAX: BufferError below (0, 5), which is lawful.
@@ -265,6 +269,20 @@ fn a_refused_copy_is_measured_by_the_call_without_it() {
     assert_eq!(blame(&unshareable), Word::Lawful);
     let other = unshareable.raising(ErrorClass::Value);
     assert_blamed(&other, Blame::ExcCopyImpossible, Grade::Violation);
+    // A layout that is exported on request only, as a copy.
+    let requested = strict
+        .edit(|it| it.seen.source.exportable = Exportable::Unknown)
+        .raising(ErrorClass::Buffer)
+        .with_raised(Probe::Version199, ErrorClass::Buffer)
+        .with_raised(Probe::Plain, ErrorClass::Buffer)
+        .with_raised(Probe::CpuDevice, ErrorClass::Buffer)
+        .with_raised(Probe::CopyNone, ErrorClass::Buffer)
+        .with(Probe::CopyTrue);
+    assert_eq!(blame(&requested), Word::Lawful);
+    let other = requested.clone().raising(ErrorClass::Value);
+    assert_blamed(&other, Blame::CopyFalseBe, Grade::Violation);
+    let unasked = requested.edit(|it| it.case.call.copy = Arg::Absent);
+    assert_eq!(blame(&unasked), Word::Lawful);
     let legacy = Scene::of(&[(Copy, Value::bool(false))]).raising(ErrorClass::Buffer);
     let legacy = legacy.with(Probe::Plain).with(Probe::CopyNone);
     assert_blamed(&legacy, Blame::CopyFalseConsistent, Grade::Warning);
@@ -436,7 +454,11 @@ fn with_the_probes_it_asks_for_a_refusal_is_always_judged() {
             continue;
         }
         let probes = probes_to_settle(&scene.case, DLDevice::CPU, &scene.seen.export);
-        let settled = probes.iter().fold(scene, Scene::with);
+        // Where another order succeeds the order is to blame.
+        let settled = probes.iter().fold(scene, |scene, probe| match probe {
+            Probe::Reordered => scene.with_raised(probe, ErrorClass::Runtime),
+            _ => scene.with(probe),
+        });
         assert_ne!(blame(&settled), Word::NotJudged, "{:?}", settled.case.call);
     }
 }
@@ -456,4 +478,18 @@ fn a_wrong_address_is_not_taken_for_a_copy() {
     assert_eq!(scene.seen.export.managed().unwrap().kind, Kind::Versioned);
     assert_eq!(scene.said("COPY-FLAG-SET"), Said::Silent);
     assert_eq!(scene.said("COPY-VALUES"), Said::Breaks(Grade::Violation));
+}
+
+#[test]
+fn a_refusal_that_the_order_of_keywords_explains_is_not_blamed_on_a_value() {
+    let scene = Scene::of(&[versioned(), (DlDevice, Value::pair(1, 0))]);
+    let scene = scene.raising(ErrorClass::Value).with(Probe::NoDevice).with(Probe::Reordered);
+    scene.assert_only("SIG-ORDER-FREE", Grade::Violation);
+}
+
+#[test]
+fn names_made_at_run_time_that_are_not_known_say_nothing_of_the_values() {
+    let mut scene = Scene::of(&[versioned()]).raising(ErrorClass::Type);
+    scene.case.call.keys = crate::case::Keys::Fresh;
+    scene.with(Probe::Plain).with_raised(Probe::NoneForAbsent, ErrorClass::Type).assert_lawful();
 }

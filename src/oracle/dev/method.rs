@@ -3,50 +3,36 @@
 use super::method_fact;
 use crate::case::Object;
 use crate::oracle::export::evidence;
-use crate::oracle::{Container, Context, DeviceAnswer, DeviceElement, ErrorClass, Grade, Number, Verdict};
+use crate::oracle::{
+    Container, Context, DeviceAnswer, DeviceElement, ErrorClass, Grade, Number, Verdict,
+};
 
 pub(super) fn both(ctx: &Context) -> Verdict {
     let [dlpack, device] = ctx.seen.exporter.methods;
     ctx.require(dlpack == device, Grade::Violation, || {
-        let missing = if dlpack {
-            "__dlpack_device__"
-        } else {
-            "__dlpack__"
-        };
-        evidence(
-            missing,
-            "both methods or neither",
-            format!("a type without {missing}"),
-            [],
-        )
+        let missing = if dlpack { "__dlpack_device__" } else { "__dlpack__" };
+        evidence(missing, "both methods or neither", format!("a type without {missing}"), [])
     })
 }
 
 pub(super) fn is_tuple(ctx: &Context) -> Verdict {
     let (grade, key) = match &ctx.seen.device_before {
-        DeviceAnswer::Pair {
-            container: Container::Tuple,
-            ..
-        } => return Verdict::Holds,
-        DeviceAnswer::Pair {
-            container: Container::TupleSubclass,
-            ..
-        } => (Grade::Info, "tuple sub-class"),
-        DeviceAnswer::Pair {
-            container: Container::List,
-            ..
-        } => (Grade::Warning, "list"),
-        DeviceAnswer::Pair {
-            container: Container::Other,
-            ..
-        } => (Grade::Violation, "other"),
+        DeviceAnswer::Pair { container: Container::Tuple, .. } => return Verdict::Holds,
+        DeviceAnswer::Pair { container: Container::TupleSubclass, .. } => {
+            (Grade::Info, "tuple sub-class")
+        }
+        DeviceAnswer::Pair { container: Container::List, .. } => (Grade::Warning, "list"),
+        DeviceAnswer::Pair { container: Container::Other, .. } => (Grade::Violation, "other"),
         DeviceAnswer::Malformed(_) => (Grade::Violation, "malformed"),
-        // DEV-TYPE-ELEM, DEV-ID-ELEM
-        DeviceAnswer::NoNumber(..) | DeviceAnswer::Raised(_) => return Verdict::Silent,
+        // DEV-TYPE-ELEM is contested and accuses nobody; a word or None is no device type to anyone.
+        DeviceAnswer::NoNumber(DeviceElement::Type, _) => (Grade::Violation, "no number"),
+        // DEV-ID-ELEM
+        DeviceAnswer::NoNumber(DeviceElement::Id, _) => return Verdict::Silent,
+        DeviceAnswer::Raised(_) => return Verdict::Silent,
     };
     ctx.breaks(grade, || {
         let seen = match &ctx.seen.device_before {
-            DeviceAnswer::Malformed(text) => text.clone(),
+            DeviceAnswer::NoNumber(_, text) | DeviceAnswer::Malformed(text) => text.clone(),
             _ => format!("a {key} with two elements"),
         };
         evidence(
@@ -58,35 +44,14 @@ pub(super) fn is_tuple(ctx: &Context) -> Verdict {
     })
 }
 
-/// An element that is nothing `operator.index` takes.
-fn no_number(ctx: &Context, element: DeviceElement, expected: &str) -> Option<Verdict> {
-    match &ctx.seen.device_before {
-        DeviceAnswer::NoNumber(seen, text) if *seen == element => {
-            Some(ctx.breaks(Grade::Violation, || {
-                evidence("no number", expected, text.clone(), [method_fact(text)])
-            }))
-        }
-        _ => None,
-    }
-}
-
 pub(super) fn type_element(ctx: &Context) -> Verdict {
-    let expected = "a device type that operator.index takes: an int or an IntEnum member";
-    if let Some(verdict) = no_number(ctx, DeviceElement::Type, expected) {
-        return verdict;
-    }
-    let DeviceAnswer::Pair {
-        type_element,
-        device,
-        ..
-    } = &ctx.seen.device_before
-    else {
+    let DeviceAnswer::Pair { type_element, device, .. } = &ctx.seen.device_before else {
         return Verdict::Silent;
     };
     ctx.require(*type_element != Number::Enum, Grade::Warning, || {
         evidence(
             "Enum",
-            expected,
+            "a device type that operator.index takes: an int or an IntEnum member",
             "a member of a plain Enum",
             [method_fact(device)],
         )
@@ -95,13 +60,12 @@ pub(super) fn type_element(ctx: &Context) -> Verdict {
 
 pub(super) fn id_element(ctx: &Context) -> Verdict {
     let expected = "an int as the device's index";
-    if let Some(verdict) = no_number(ctx, DeviceElement::Id, expected) {
-        return verdict;
+    if let DeviceAnswer::NoNumber(DeviceElement::Id, text) = &ctx.seen.device_before {
+        return ctx.breaks(Grade::Violation, || {
+            evidence("no number", expected, text.clone(), [method_fact(text)])
+        });
     }
-    let DeviceAnswer::Pair {
-        id_element, device, ..
-    } = &ctx.seen.device_before
-    else {
+    let DeviceAnswer::Pair { id_element, device, .. } = &ctx.seen.device_before else {
         return Verdict::Silent;
     };
     let (grade, key) = match id_element {
@@ -110,14 +74,7 @@ pub(super) fn id_element(ctx: &Context) -> Verdict {
         Number::Index => (Grade::Warning, "object with __index__"),
         Number::Enum => (Grade::Violation, "member of a plain Enum"),
     };
-    ctx.breaks(grade, || {
-        evidence(
-            key,
-            expected,
-            format!("a {key}"),
-            [method_fact(device)],
-        )
-    })
+    ctx.breaks(grade, || evidence(key, expected, format!("a {key}"), [method_fact(device)]))
 }
 
 fn answer(answer: &DeviceAnswer) -> String {
@@ -146,10 +103,7 @@ pub(super) fn stable(ctx: &Context) -> Verdict {
     ctx.require(is_same, Grade::Violation, || {
         evidence(
             "changes",
-            format!(
-                "{} from __dlpack_device__(), as before the exports",
-                answer(before)
-            ),
+            format!("{} from __dlpack_device__(), as before the exports", answer(before)),
             answer(after),
             [method_fact(answer(before))],
         )

@@ -13,74 +13,25 @@ use crate::abi::{DLDevice, DLDeviceType};
 use crate::case::Object;
 
 pub(super) const RULES: &[Rule] = &[
-    Rule {
-        id: "DEV-BOTH",
-        judge: method::both,
-    },
-    Rule {
-        id: "DEV-TUPLE",
-        judge: method::is_tuple,
-    },
-    Rule {
-        id: "DEV-TYPE-ELEM",
-        judge: method::type_element,
-    },
-    Rule {
-        id: "DEV-ID-ELEM",
-        judge: method::id_element,
-    },
-    Rule {
-        id: "DEV-TYPE-KNOWN",
-        judge: |ctx| number(ctx, Fault::Type),
-    },
-    Rule {
-        id: "DEV-ID-ZERO",
-        judge: |ctx| number(ctx, Fault::NotZero),
-    },
-    Rule {
-        id: "DEV-ID-NONNEG",
-        judge: |ctx| number(ctx, Fault::Negative),
-    },
-    Rule {
-        id: "DEV-STABLE",
-        judge: method::stable,
-    },
-    Rule {
-        id: "DEV-CONSISTENT",
-        judge: target::consistent,
-    },
-    Rule {
-        id: "DEV-HONOUR",
-        judge: target::honour,
-    },
-    Rule {
-        id: "DEV-HONOUR-CPU",
-        judge: target::honour_cpu,
-    },
-    Rule {
-        id: "DEV-CPU-OFFER",
-        judge: target::cpu_offer,
-    },
-    Rule {
-        id: "DEV-CPU-ID-OTHER",
-        judge: target::cpu_id_other,
-    },
-    Rule {
-        id: "DEV-DUNDER-RAISES",
-        judge: method::dunder_raises,
-    },
-    Rule {
-        id: "DEV-FOREIGN",
-        judge: method::foreign,
-    },
+    Rule { id: "DEV-BOTH", judge: method::both },
+    Rule { id: "DEV-TUPLE", judge: method::is_tuple },
+    Rule { id: "DEV-TYPE-ELEM", judge: method::type_element },
+    Rule { id: "DEV-ID-ELEM", judge: method::id_element },
+    Rule { id: "DEV-TYPE-KNOWN", judge: |ctx| number(ctx, Fault::Type) },
+    Rule { id: "DEV-ID-ZERO", judge: |ctx| number(ctx, Fault::NotZero) },
+    Rule { id: "DEV-ID-NONNEG", judge: |ctx| number(ctx, Fault::Negative) },
+    Rule { id: "DEV-STABLE", judge: method::stable },
+    Rule { id: "DEV-CONSISTENT", judge: target::consistent },
+    Rule { id: "DEV-HONOUR", judge: target::honour },
+    Rule { id: "DEV-HONOUR-CPU", judge: target::honour_cpu },
+    Rule { id: "DEV-CPU-OFFER", judge: target::cpu_offer },
+    Rule { id: "DEV-CPU-ID-OTHER", judge: target::cpu_id_other },
+    Rule { id: "DEV-DUNDER-RAISES", judge: method::dunder_raises },
+    Rule { id: "DEV-FOREIGN", judge: method::foreign },
 ];
 
 fn method_fact(value: impl ToString) -> Fact {
-    Fact {
-        of: Of::Export,
-        what: What::DeviceMethod,
-        value: value.to_string(),
-    }
+    Fact { of: Of::Export, what: What::DeviceMethod, value: value.to_string() }
 }
 
 /// What is wrong with the numbers of a device.
@@ -93,6 +44,9 @@ enum Fault {
 
 /// The first fault of a device, with its grade.
 fn examine(ctx: &Context, device: DLDevice) -> Option<(Fault, Grade)> {
+    if device == DLDevice::CPU {
+        return None;
+    }
     let DLDeviceType(kind) = device.device_type;
     let aat = match ctx.profile.setting(Knob::Aat) {
         Setting::Grade(grade) if !device.device_type.is_array_api() => Some((Fault::Type, grade)),
@@ -132,10 +86,9 @@ fn number(ctx: &Context, fault: Fault) -> Verdict {
         let (key, expected) = match fault {
             Fault::Type => ("device type", "a device type that DLPack defines"),
             Fault::Negative => ("device index", "an index that is not negative"),
-            Fault::NotZero => (
-                "device index",
-                "index 0, because CPU, pinned and managed memory have no other",
-            ),
+            Fault::NotZero => {
+                ("device index", "index 0, because CPU, pinned and managed memory have no other")
+            }
         };
         evidence(key, expected, format!("device {device} {place}"), [fact])
     };
@@ -143,11 +96,7 @@ fn number(ctx: &Context, fault: Fault) -> Verdict {
     let said = method.map_or(Word::Silent, word);
     if let (Word::Breaks(grade), Some(device)) = (said, method) {
         return ctx.breaks(grade, || {
-            words(
-                device,
-                "from __dlpack_device__()".into(),
-                method_fact(device),
-            )
+            words(device, "from __dlpack_device__()".into(), method_fact(device))
         });
     }
     let exported = ctx.each_tensor(
@@ -156,11 +105,7 @@ fn number(ctx: &Context, fault: Fault) -> Verdict {
             false => Word::Silent,
         },
         |export, tensor| {
-            words(
-                tensor.device,
-                export.place(),
-                export.fact(What::Device, tensor.device),
-            )
+            words(tensor.device, export.place(), export.fact(What::Device, tensor.device))
         },
     );
     match (exported, said) {

@@ -29,10 +29,7 @@ pub(super) fn consistent(ctx: &Context) -> Verdict {
                 return Word::Holds;
             }
             let is_pinned = matches!(own.device_type.0, 3 | 11 | 13);
-            match (
-                is_pinned && tensor.device.device_type == DLDeviceType::CPU,
-                as_cpu,
-            ) {
+            match (is_pinned && tensor.device.device_type == DLDeviceType::CPU, as_cpu) {
                 // An impossible device has its own rules.
                 _ if examine(ctx, tensor.device)
                     .is_some_and(|(_, grade)| grade == Grade::Violation) =>
@@ -153,11 +150,7 @@ pub(super) fn cpu_offer(ctx: &Context) -> Verdict {
                     _ => continue,
                 };
                 return ctx.breaks(grade, || {
-                    let fact = Fact {
-                        of,
-                        what: What::Outcome,
-                        value: "BufferError".into(),
-                    };
+                    let fact = Fact { of, what: What::Outcome, value: "BufferError".into() };
                     evidence(
                         "refused",
                         "a copy to the CPU for dl_device=(1, 0)",
@@ -169,11 +162,7 @@ pub(super) fn cpu_offer(ctx: &Context) -> Verdict {
             _ => {}
         }
     }
-    if offers {
-        Verdict::Holds
-    } else {
-        Verdict::Silent
-    }
+    if offers { Verdict::Holds } else { Verdict::Silent }
 }
 
 /// Recorded, whatever the answer is; what the decision table makes of another exception is a warning.
@@ -202,11 +191,7 @@ pub(super) fn cpu_id_other(ctx: &Context) -> Verdict {
             value.clone(),
             "BufferError, or an export on device (1, 0) or on the one that was asked for",
             format!("{value} {}", place(Of::Export)),
-            [Fact {
-                of: Of::Export,
-                what: What::Outcome,
-                value,
-            }],
+            [Fact { of: Of::Export, what: What::Outcome, value }],
         )
     })
 }

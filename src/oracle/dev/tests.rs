@@ -5,13 +5,7 @@ use crate::oracle::{Container, DeviceAnswer, ErrorClass, Grade, Number, Outcome,
 
 fn on(device: (i32, i32), args: &[(Keyword, Value)]) -> Scene {
     let device = DLDevice::new(device.0, device.1);
-    Scene::new(
-        Tensor {
-            device,
-            ..Tensor::plain()
-        },
-        call(args),
-    )
+    Scene::new(Tensor { device, ..Tensor::plain() }, call(args))
 }
 
 fn pair(device: (i32, i32), container: Container, elements: [Number; 2]) -> DeviceAnswer {
@@ -63,19 +57,10 @@ fn the_answer_is_a_tuple_of_two_numbers() {
 #[test]
 fn elements_are_numbers_to_their_users() {
     let said = |id, kind, index| answering(pair((1, 0), Container::Tuple, [kind, index])).said(id);
-    for number in [
-        Number::Int,
-        Number::IntEnum,
-        Number::IntSubclass,
-        Number::Index,
-        Number::Bool,
-    ] {
+    for number in [Number::Int, Number::IntEnum, Number::IntSubclass, Number::Index, Number::Bool] {
         assert_eq!(said("DEV-TYPE-ELEM", number, Number::Int), Said::Holds);
     }
-    assert_eq!(
-        said("DEV-TYPE-ELEM", Number::Enum, Number::Int),
-        Said::Breaks(Grade::Warning)
-    );
+    assert_eq!(said("DEV-TYPE-ELEM", Number::Enum, Number::Int), Said::Breaks(Grade::Warning));
     for (number, word) in [
         (Number::Int, Said::Holds),
         (Number::IntSubclass, Said::Holds),
@@ -93,13 +78,9 @@ fn the_device_is_one_that_exists() {
     for id in [kind, negative, zero] {
         assert_eq!(Scene::plain().said(id), Said::Holds);
     }
-    for (device, id) in [
-        ((0, 0), kind),
-        ((5, 0), kind),
-        ((-1, 0), kind),
-        ((1, -1), negative),
-        ((2, -7), negative),
-    ] {
+    for (device, id) in
+        [((0, 0), kind), ((5, 0), kind), ((-1, 0), kind), ((1, -1), negative), ((2, -7), negative)]
+    {
         answering(pair(device, Container::Tuple, [Number::Int; 2]))
             .edit(|it| it.tensor().device = DLDevice::new(device.0, device.1))
             .assert_only(id, Grade::Violation);
@@ -117,10 +98,7 @@ fn the_device_is_one_that_exists() {
     // A newer header's device.
     assert_eq!(on((19, 0), &[]).said(kind), Said::Breaks(Grade::Info));
     assert_eq!(on((17, 0), &[]).said(kind), Said::Holds);
-    assert_eq!(
-        on((17, 0), &[]).under("aat").said(kind),
-        Said::Breaks(Grade::Violation)
-    );
+    assert_eq!(on((17, 0), &[]).under("aat").said(kind), Said::Breaks(Grade::Violation));
 }
 
 /// Trap 20.4: a device that the call invented, stamped by the exporter.
@@ -147,19 +125,11 @@ fn the_answer_stays() {
     moved.assert_only(id, Grade::Violation);
     // Another type for the same numbers.
     let typed = Scene::plain().edit(|it| {
-        it.seen.device_after = Some(pair(
-            (1, 0),
-            Container::TupleSubclass,
-            [Number::IntEnum, Number::Int],
-        ))
+        it.seen.device_after =
+            Some(pair((1, 0), Container::TupleSubclass, [Number::IntEnum, Number::Int]))
     });
     assert_eq!(typed.said(id), Said::Holds);
-    assert_eq!(
-        Scene::plain()
-            .edit(|it| it.seen.device_after = None)
-            .said(id),
-        Said::Silent
-    );
+    assert_eq!(Scene::plain().edit(|it| it.seen.device_after = None).said(id), Said::Silent);
 }
 
 #[test]
@@ -171,10 +141,7 @@ fn the_struct_agrees_with_the_method() {
         .assert_only(id, Grade::Violation);
     let pinned = on((3, 0), &[]).edit(|it| it.tensor().device = DLDevice::CPU);
     assert_eq!(pinned.said(id), Said::Breaks(Grade::Warning));
-    assert_eq!(
-        pinned.clone().under("strict").said(id),
-        Said::Breaks(Grade::Violation)
-    );
+    assert_eq!(pinned.clone().under("strict").said(id), Said::Breaks(Grade::Violation));
     assert_eq!(pinned.under("lenient").said(id), Said::Breaks(Grade::Info));
 }
 
@@ -183,11 +150,7 @@ fn the_asked_device_is_the_one_that_comes() {
     let id = "DEV-HONOUR";
     assert_eq!(Scene::of(&[device_arg(1, 0)]).said(id), Said::Holds);
     assert_eq!(Scene::plain().said(id), Said::Silent);
-    assert_eq!(
-        Scene::of(&[device_arg(10, 0)]).said(id),
-        Said::Silent,
-        "refused"
-    );
+    assert_eq!(Scene::of(&[device_arg(10, 0)]).said(id), Said::Silent, "refused");
     let ignored =
         Scene::of(&[device_arg(10, 0)]).edit(|it| it.seen.export = Scene::plain().seen.export);
     assert_eq!(ignored.said(id), Said::Breaks(Grade::Violation));
@@ -199,17 +162,11 @@ fn the_asked_device_is_the_one_that_comes() {
         on((13, 0), &[device_arg(1, 0)]).edit(|it| it.tensor().device = DLDevice::new(13, 0));
     assert_eq!(managed.said(id), Said::Holds);
     assert_eq!(managed.said("DEV-HONOUR-CPU"), Said::Breaks(Grade::Warning));
-    assert_eq!(
-        managed.under("lenient").said("DEV-HONOUR-CPU"),
-        Said::Silent
-    );
+    assert_eq!(managed.under("lenient").said("DEV-HONOUR-CPU"), Said::Silent);
     let device =
         on((2, 0), &[device_arg(1, 0)]).edit(|it| it.tensor().device = DLDevice::new(2, 0));
     assert_eq!(device.said(id), Said::Breaks(Grade::Violation));
-    assert_eq!(
-        on((2, 0), &[device_arg(1, 0)]).said("DEV-HONOUR-CPU"),
-        Said::Holds
-    );
+    assert_eq!(on((2, 0), &[device_arg(1, 0)]).said("DEV-HONOUR-CPU"), Said::Holds);
     // What cannot be a device is not honoured.
     let malformed =
         Scene::of(&[device_arg(1, -1)]).edit(|it| it.seen.export = Scene::plain().seen.export);
@@ -221,20 +178,11 @@ fn other_devices_offer_a_copy_to_the_cpu() {
     let id = "DEV-CPU-OFFER";
     assert_eq!(on((2, 0), &[device_arg(1, 0)]).said(id), Said::Holds);
     // With (2, 0) nothing else can explain the refusal (VER-HIGHER-MAJOR).
-    let refused = on(
-        (2, 0),
-        &[device_arg(1, 0), (Keyword::MaxVersion, Value::pair(2, 0))],
-    )
-    .raising(ErrorClass::Buffer);
+    let refused = on((2, 0), &[device_arg(1, 0), (Keyword::MaxVersion, Value::pair(2, 0))])
+        .raising(ErrorClass::Buffer);
     assert_eq!(refused.said(id), Said::Breaks(Grade::Warning));
-    assert_eq!(
-        refused.under("aat").said(id),
-        Said::Breaks(Grade::Violation)
-    );
-    let no_copy = on(
-        (2, 0),
-        &[device_arg(1, 0), (Keyword::Copy, Value::bool(false))],
-    );
+    assert_eq!(refused.under("aat").said(id), Said::Breaks(Grade::Violation));
+    let no_copy = on((2, 0), &[device_arg(1, 0), (Keyword::Copy, Value::bool(false))]);
     assert_eq!(no_copy.said(id), Said::Silent);
     assert_eq!(Scene::of(&[device_arg(1, 0)]).said(id), Said::Silent);
 }
@@ -264,9 +212,7 @@ fn another_index_of_the_cpu_is_recorded() {
 fn the_method_may_refuse_what_is_no_block() {
     let id = "DEV-DUNDER-RAISES";
     let refusing = |class| {
-        let Outcome::Raised(error) = raised(class) else {
-            unreachable!()
-        };
+        let Outcome::Raised(error) = raised(class) else { unreachable!() };
         answering(DeviceAnswer::Raised(Raised { ..error })).said(id)
     };
     assert_eq!(refusing(ErrorClass::Buffer), Said::Holds);
@@ -277,13 +223,8 @@ fn the_method_may_refuse_what_is_no_block() {
 #[test]
 fn imported_memory_keeps_its_device() {
     let id = "DEV-FOREIGN";
-    let imported = Scene::new(
-        Tensor {
-            object: Object::Imported,
-            ..Tensor::plain()
-        },
-        Call::default(),
-    );
+    let imported =
+        Scene::new(Tensor { object: Object::Imported, ..Tensor::plain() }, Call::default());
     assert_eq!(imported.said(id), Said::Holds);
     let lost = imported.edit(|it| it.case.tensor.device = DLDevice::new(13, 0));
     assert_eq!(lost.said(id), Said::Breaks(Grade::Warning));
@@ -298,19 +239,12 @@ fn rules_that_the_table_blames_say_so_themselves() {
     use crate::oracle::decision::Word;
     use crate::oracle::{Context, Memory};
 
-    let devices: [Option<(i64, i64)>; 6] = [
-        None,
-        Some((1, 0)),
-        Some((1, 1)),
-        Some((2, 0)),
-        Some((10, 0)),
-        Some((13, 0)),
-    ];
+    let devices: [Option<(i64, i64)>; 6] =
+        [None, Some((1, 0)), Some((1, 1)), Some((2, 0)), Some((10, 0)), Some((13, 0))];
     let mut blamed = std::collections::BTreeSet::new();
     let owns = [(1, 0), (2, 0), (13, 0), (3, 0)];
-    for (own, access) in owns
-        .into_iter()
-        .flat_map(|own| [(own, Access::Writable), (own, Access::ReadOnly)])
+    for (own, access) in
+        owns.into_iter().flat_map(|own| [(own, Access::Writable), (own, Access::ReadOnly)])
     {
         for asked in devices {
             for copy in [None, Some(true), Some(false)] {
@@ -319,11 +253,8 @@ fn rules_that_the_table_blames_say_so_themselves() {
                     args.extend(asked.map(|(device, id)| device_arg(device, id)));
                     args.extend(copy.map(|copy| (Keyword::Copy, Value::bool(copy))));
                     args.extend(version.map(|(a, b)| (Keyword::MaxVersion, Value::pair(a, b))));
-                    let tensor = Tensor {
-                        device: DLDevice::new(own.0, own.1),
-                        access,
-                        ..Tensor::plain()
-                    };
+                    let tensor =
+                        Tensor { device: DLDevice::new(own.0, own.1), access, ..Tensor::plain() };
                     let lawful = Scene::new(tensor, call(&args));
                     let mut scenes: Vec<Scene> = [
                         ErrorClass::Buffer,
@@ -340,11 +271,7 @@ fn rules_that_the_table_blames_say_so_themselves() {
                             for flags in [0, FLAG_READ_ONLY, FLAG_IS_COPIED] {
                                 let shown = on(
                                     own,
-                                    if version.is_some() {
-                                        &args[args.len() - 1..]
-                                    } else {
-                                        &[]
-                                    },
+                                    if version.is_some() { &args[args.len() - 1..] } else { &[] },
                                 );
                                 scenes.push(lawful.clone().edit(|it| {
                                     it.seen.export = shown.seen.export;
@@ -377,12 +304,7 @@ fn rules_that_the_table_blames_say_so_themselves() {
             }
         }
     }
-    for id in [
-        "DEV-HONOUR",
-        "DEV-HONOUR-CPU",
-        "DEV-CPU-OFFER",
-        "DEV-CPU-ID-OTHER",
-    ] {
+    for id in ["DEV-HONOUR", "DEV-HONOUR-CPU", "DEV-CPU-OFFER", "DEV-CPU-ID-OTHER"] {
         assert!(blamed.contains(id), "{id} was never blamed");
     }
 }

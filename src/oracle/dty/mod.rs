@@ -17,74 +17,23 @@ use crate::abi::{DLDataType, DLDataTypeCode, KNOWN_VERSION};
 use crate::case::{ByteOrder, Case, DtypeClass};
 
 pub(super) const RULES: &[Rule] = &[
-    Rule {
-        id: "DTY-CODE-KNOWN",
-        judge: code_known,
-    },
-    Rule {
-        id: "DTY-LANES",
-        judge: lanes,
-    },
-    Rule {
-        id: "DTY-MATCH",
-        judge: |ctx| fault(ctx, Fault::Match),
-    },
-    Rule {
-        id: "DTY-SIZE",
-        judge: |ctx| fault(ctx, Fault::Size),
-    },
-    Rule {
-        id: "DTY-BITS-TRUNC",
-        judge: |ctx| fault(ctx, Fault::BitsTrunc),
-    },
-    Rule {
-        id: "DTY-BITS-FIXED",
-        judge: |ctx| fault(ctx, Fault::BitsFixed),
-    },
-    Rule {
-        id: "DTY-BOOL",
-        judge: |ctx| fault(ctx, Fault::Bool),
-    },
-    Rule {
-        id: "DTY-COMPLEX",
-        judge: |ctx| fault(ctx, Fault::Complex),
-    },
-    Rule {
-        id: "DTY-FLOAT-IEEE",
-        judge: |ctx| fault(ctx, Fault::FloatIeee),
-    },
-    Rule {
-        id: "DTY-BF16",
-        judge: |ctx| fault(ctx, Fault::Bf16),
-    },
-    Rule {
-        id: "DTY-FP8-CODE",
-        judge: |ctx| fault(ctx, Fault::Fp8Code),
-    },
-    Rule {
-        id: "DTY-ENDIAN",
-        judge: |ctx| fault(ctx, Fault::Endian),
-    },
-    Rule {
-        id: "DTY-SUBBYTE-PACK",
-        judge: narrow::pack,
-    },
-    Rule {
-        id: "DTY-SUBBYTE-PADDED",
-        judge: narrow::padded,
-    },
-    Rule {
-        id: "DTY-SUBBYTE-SHAPE",
-        judge: narrow::shape,
-    },
-    Rule {
-        id: "DTY-OPAQUE",
-        judge: opaque,
-    },
-    Rule {
-        id: "DTY-STANDARD-ALL",
-        judge: standard::all,
-    },
+    Rule { id: "DTY-CODE-KNOWN", judge: code_known },
+    Rule { id: "DTY-LANES", judge: lanes },
+    Rule { id: "DTY-MATCH", judge: |ctx| fault(ctx, Fault::Match) },
+    Rule { id: "DTY-SIZE", judge: |ctx| fault(ctx, Fault::Size) },
+    Rule { id: "DTY-BITS-TRUNC", judge: |ctx| fault(ctx, Fault::BitsTrunc) },
+    Rule { id: "DTY-BITS-FIXED", judge: |ctx| fault(ctx, Fault::BitsFixed) },
+    Rule { id: "DTY-BOOL", judge: |ctx| fault(ctx, Fault::Bool) },
+    Rule { id: "DTY-COMPLEX", judge: |ctx| fault(ctx, Fault::Complex) },
+    Rule { id: "DTY-FLOAT-IEEE", judge: |ctx| fault(ctx, Fault::FloatIeee) },
+    Rule { id: "DTY-BF16", judge: |ctx| fault(ctx, Fault::Bf16) },
+    Rule { id: "DTY-FP8-CODE", judge: |ctx| fault(ctx, Fault::Fp8Code) },
+    Rule { id: "DTY-ENDIAN", judge: |ctx| fault(ctx, Fault::Endian) },
+    Rule { id: "DTY-SUBBYTE-PACK", judge: narrow::pack },
+    Rule { id: "DTY-SUBBYTE-PADDED", judge: narrow::padded },
+    Rule { id: "DTY-SUBBYTE-SHAPE", judge: narrow::shape },
+    Rule { id: "DTY-OPAQUE", judge: opaque },
+    Rule { id: "DTY-STANDARD-ALL", judge: standard::all },
 ];
 
 /// What is wrong with an exported type; each is the rule of the same name.
@@ -118,20 +67,14 @@ pub(super) fn layer(
     if out.lanes == 0 {
         return broken(Fault::NoLanes);
     }
-    let is_newer = managed
-        .version
-        .is_some_and(|version| version > KNOWN_VERSION);
+    let is_newer = managed.version.is_some_and(|version| version > KNOWN_VERSION);
     if is_newer && out.code.0 > DLDataTypeCode::FLOAT4_E2M1FN.0 {
         // P-NEWER: DTY-CODE-KNOWN records it.
         return Layer::Hidden;
     }
     if item != dtype.item_size() {
         // The library built another type than the case asked for (JAX without x64).
-        return if out.item_size() == item {
-            Layer::Sound
-        } else {
-            broken(Fault::Size)
-        };
+        return if out.item_size() == item { Layer::Sound } else { broken(Fault::Size) };
     }
     let Some(due) = dtype.info().triple else {
         return match dtype.class() {
@@ -161,11 +104,7 @@ pub(super) fn layer(
         DtypeClass::Extended if name == "complex32" => Fault::Complex,
         DtypeClass::Extended if name == "bfloat16" => Fault::Bf16,
         DtypeClass::Extended if name.starts_with("float8") => {
-            if out.code.is_float8() && out.bits != 8 {
-                Fault::BitsFixed
-            } else {
-                Fault::Fp8Code
-            }
+            if out.code.is_float8() && out.bits != 8 { Fault::BitsFixed } else { Fault::Fp8Code }
         }
         // The unit of a packed type is not defined: one element or a pair.
         DtypeClass::SubByte if same_code && out.bits == due.bits && out.lanes <= 2 => {
@@ -189,11 +128,7 @@ fn fault(ctx: &Context, fault: Fault) -> Verdict {
     }
     if ctx.exports().is_empty() {
         let refusal_is_due = matches!(fault, Fault::BitsTrunc | Fault::FloatIeee | Fault::Endian);
-        return if refusal_is_due {
-            Verdict::Holds
-        } else {
-            Verdict::Silent
-        };
+        return if refusal_is_due { Verdict::Holds } else { Verdict::Silent };
     }
     ctx.each_tensor(
         |export, tensor| match export.diagnosis.dtype {
@@ -256,14 +191,10 @@ fn is_storage_label(ctx: &Context, tensor: &DlTensor) -> bool {
     let dtype = ctx.case.tensor.dtype;
     dtype.class() == DtypeClass::SubByte
         && ctx.seen.source.item_size == 1
-        && dtype.info().triple.is_some_and(|due| {
-            tensor.dtype
-                == DLDataType {
-                    bits: 8,
-                    lanes: 1,
-                    ..due
-                }
-        })
+        && dtype
+            .info()
+            .triple
+            .is_some_and(|due| tensor.dtype == DLDataType { bits: 8, lanes: 1, ..due })
 }
 
 fn wrong_type(ctx: &Context, fault: Fault, export: &Export, tensor: &DlTensor) -> Evidence {
@@ -275,21 +206,14 @@ fn wrong_type(ctx: &Context, fault: Fault, export: &Export, tensor: &DlTensor) -
             format!("an exception, because the array's {name} has non-native byte order")
         }
         (Fault::BitsTrunc, _) => {
-            format!(
-                "a refusal: {name} has {} bits, and 255 can be told",
-                dtype.item_size() * 8
-            )
+            format!("a refusal: {name} has {} bits, and 255 can be told", dtype.item_size() * 8)
         }
         (Fault::FloatIeee, _) => format!("a refusal: {name} is no IEEE format on this platform"),
         (Fault::Size, _) => format!("items of {} bytes for {name}", ctx.seen.source.item_size),
         (_, Some(due)) => format!("dtype {due} for {name}"),
         (_, None) => format!("a refusal: no dtype denotes {name}"),
     };
-    let key = if fault == Fault::Endian {
-        "swapped"
-    } else {
-        name
-    };
+    let key = if fault == Fault::Endian { "swapped" } else { name };
     evidence(
         key,
         expected,
@@ -299,10 +223,7 @@ fn wrong_type(ctx: &Context, fault: Fault, export: &Export, tensor: &DlTensor) -
 }
 
 fn type_facts(export: &Export, tensor: &DlTensor) -> [Fact; 2] {
-    [
-        export.fact(What::Outcome, "capsule"),
-        export.fact(What::Dtype, tensor.dtype),
-    ]
+    [export.fact(What::Outcome, "capsule"), export.fact(What::Dtype, tensor.dtype)]
 }
 
 /// An unknown code; of a type in the table DTY-MATCH speaks.
@@ -336,18 +257,9 @@ fn lanes(ctx: &Context) -> Verdict {
             _ => Word::Breaks(Grade::Info),
         },
         |export, tensor| {
-            let key = if tensor.dtype.lanes == 0 {
-                "no lanes"
-            } else {
-                "vectors"
-            };
+            let key = if tensor.dtype.lanes == 0 { "no lanes" } else { "vectors" };
             let seen = format!("{} lanes {}", tensor.dtype.lanes, export.place());
-            evidence(
-                key,
-                "1 lane for an array of scalars",
-                seen,
-                type_facts(export, tensor),
-            )
+            evidence(key, "1 lane for an array of scalars", seen, type_facts(export, tensor))
         },
     )
 }
@@ -356,10 +268,7 @@ fn opaque(ctx: &Context) -> Verdict {
     ctx.each_tensor(
         |export, tensor| match export.diagnosis.dtype {
             Layer::Broken(_) => Word::Silent,
-            _ => Word::require(
-                tensor.dtype.code != DLDataTypeCode::OPAQUE_HANDLE,
-                Grade::Warning,
-            ),
+            _ => Word::require(tensor.dtype.code != DLDataTypeCode::OPAQUE_HANDLE, Grade::Warning),
         },
         |export, tensor| {
             evidence(

@@ -8,9 +8,8 @@ use crate::oracle::{Context, DlTensor, Elements, Grade, Observation, Verdict, Wh
 /// The shape counts another unit than the source's, but the bits are as many.
 pub(in crate::oracle) fn is_repacked(case: &Case, seen: &Observation, tensor: &DlTensor) -> bool {
     let bits = |shape: &[i64], dtype: DLDataType| {
-        let size = shape
-            .iter()
-            .try_fold(1i128, |size, &extent| size.checked_mul(i128::from(extent)));
+        let size =
+            shape.iter().try_fold(1i128, |size, &extent| size.checked_mul(i128::from(extent)));
         Some(size? * i128::from(dtype.bits) * i128::from(dtype.lanes))
     };
     let Some(due) = case.tensor.dtype.info().triple else {
@@ -24,10 +23,7 @@ pub(in crate::oracle) fn is_repacked(case: &Case, seen: &Observation, tensor: &D
 /// An element narrower than a byte lies alone in its byte.
 fn is_padded(ctx: &Context, tensor: &DlTensor) -> bool {
     let source = &ctx.seen.source;
-    let room = source
-        .allocation
-        .as_ref()
-        .map_or(0, |allocation| allocation.len() as u64);
+    let room = source.allocation.as_ref().map_or(0, |allocation| allocation.len() as u64);
     source.size() > 1
         && source.item_size == 1
         && tensor.shape == source.shape
@@ -89,10 +85,7 @@ pub(super) fn pack(ctx: &Context) -> Verdict {
                 ctx.case.tensor.dtype.name(),
                 "elements packed from the least significant bit upwards",
                 format!("other values in that order {}", export.place()),
-                [
-                    export.fact(What::Elements, "differ"),
-                    export.fact(What::Dtype, tensor.dtype),
-                ],
+                [export.fact(What::Elements, "differ"), export.fact(What::Dtype, tensor.dtype)],
             )
         },
     )
@@ -111,10 +104,7 @@ pub(super) fn shape(ctx: &Context) -> Verdict {
         |export, tensor| {
             evidence(
                 "unit",
-                format!(
-                    "shape {} or the same bits in another unit",
-                    tuple(&ctx.seen.source.shape)
-                ),
+                format!("shape {} or the same bits in another unit", tuple(&ctx.seen.source.shape)),
                 format!(
                     "shape {} with dtype {} {}",
                     tuple(&tensor.shape),

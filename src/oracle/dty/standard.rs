@@ -13,7 +13,6 @@ pub(super) fn all(ctx: &Context) -> Verdict {
     let tensor = &ctx.case.tensor;
     let is_plain = tensor.dtype.is_standard()
         && tensor.object == Object::Array
-        && matches!(tensor.layout_class(), LayoutClass::C | LayoutClass::Scalar)
         && !matches!(ctx.seen.source.exportable, Exportable::No(_))
         && ctx.seen.source.writable != Some(false)
         && ctx.seen.exporter.claims.is_some();
@@ -21,9 +20,7 @@ pub(super) fn all(ctx: &Context) -> Verdict {
         return Verdict::Silent;
     }
     let is_said_only = |of: Of, keywords: &[Keyword]| {
-        keywords
-            .iter()
-            .all(|&keyword| ctx.asked(of, keyword) == Asked::Nothing)
+        keywords.iter().all(|&keyword| ctx.asked(of, keyword) == Asked::Nothing)
     };
     let mut refused: Option<Of> = None;
     let mut refused_versioned = !ctx.seen.exporter.versioned;
@@ -52,17 +49,16 @@ pub(super) fn all(ctx: &Context) -> Verdict {
     let (Some(of), true) = (refused, refused_versioned) else {
         return Verdict::Silent;
     };
+    if !matches!(tensor.layout_class(), LayoutClass::C | LayoutClass::Scalar) {
+        return Verdict::Silent;
+    }
     let grade = match ctx.profile.setting(Knob::Aat) {
         Setting::Grade(grade) => grade,
         Setting::Off => Grade::Warning,
     };
     ctx.breaks(grade, || {
         let name = tensor.dtype.name();
-        let fact = Fact {
-            of,
-            what: What::Outcome,
-            value: "BufferError".into(),
-        };
+        let fact = Fact { of, what: What::Outcome, value: "BufferError".into() };
         evidence(
             name,
             format!("an export, because {name} is a dtype of the array API standard"),

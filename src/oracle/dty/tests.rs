@@ -4,10 +4,7 @@ use crate::oracle::testing::{Said, Scene, call};
 use crate::oracle::{Elements, ErrorClass, Exportable, Grade, Memory};
 
 fn array(name: &str) -> Tensor {
-    Tensor {
-        dtype: Dtype::named(name, 8).unwrap(),
-        ..Tensor::plain()
-    }
+    Tensor { dtype: Dtype::named(name, 8).unwrap(), ..Tensor::plain() }
 }
 
 fn versioned(tensor: Tensor) -> Scene {
@@ -18,10 +15,7 @@ fn versioned(tensor: Tensor) -> Scene {
 fn exported(tensor: Tensor, (code, bits, lanes): (u8, u8, u16)) -> Scene {
     let out = DLDataType::new(code, bits, lanes);
     let item = tensor.dtype.item_size();
-    let like = Tensor {
-        dtype: Dtype::FLOAT32,
-        ..tensor.clone()
-    };
+    let like = Tensor { dtype: Dtype::FLOAT32, ..tensor.clone() };
     let shown = versioned(like);
     versioned(tensor).edit(|it| {
         if it.seen.export.capsule().is_none() {
@@ -43,11 +37,8 @@ fn each_type_of_the_table_is_lawful_as_itself() {
         if info.triple.is_some() {
             assert_eq!(scene.said("DTY-MATCH"), Said::Holds, "{}", info.name);
             // The pair type's own triple has two lanes.
-            let word = if info.name.ends_with("_x2") {
-                Said::Breaks(Grade::Info)
-            } else {
-                Said::Holds
-            };
+            let word =
+                if info.name.ends_with("_x2") { Said::Breaks(Grade::Info) } else { Said::Holds };
             assert_eq!(scene.said("DTY-LANES"), word, "{}", info.name);
         }
     }
@@ -87,18 +78,9 @@ fn a_wrong_type_is_reported_once_under_the_special_rule() {
 
 #[test]
 fn a_refusal_that_is_due_counts_as_checked() {
-    assert_eq!(
-        versioned(array("clongdouble")).said("DTY-BITS-TRUNC"),
-        Said::Holds
-    );
-    assert_eq!(
-        versioned(array("longdouble")).said("DTY-FLOAT-IEEE"),
-        Said::Holds
-    );
-    let swapped = Tensor {
-        dtype: array("int16").dtype.swapped(),
-        ..Tensor::plain()
-    };
+    assert_eq!(versioned(array("clongdouble")).said("DTY-BITS-TRUNC"), Said::Holds);
+    assert_eq!(versioned(array("longdouble")).said("DTY-FLOAT-IEEE"), Said::Holds);
+    let swapped = Tensor { dtype: array("int16").dtype.swapped(), ..Tensor::plain() };
     assert_eq!(versioned(swapped).said("DTY-ENDIAN"), Said::Holds);
     assert_eq!(versioned(array("int16")).said("DTY-ENDIAN"), Said::Silent);
 }
@@ -120,15 +102,9 @@ fn bool_as_a_number_is_an_old_habit_in_a_legacy_struct() {
 #[test]
 fn swapped_bytes_are_not_exported() {
     let id = "DTY-ENDIAN";
-    let swapped = || Tensor {
-        dtype: array("int16").dtype.swapped(),
-        ..Tensor::plain()
-    };
-    let differ = Elements::Differ {
-        index: Shape::from_slice(&[0]),
-        expected: vec![1, 0],
-        seen: vec![0, 1],
-    };
+    let swapped = || Tensor { dtype: array("int16").dtype.swapped(), ..Tensor::plain() };
+    let differ =
+        Elements::Differ { index: Shape::from_slice(&[0]), expected: vec![1, 0], seen: vec![0, 1] };
     let alias = exported(swapped(), (0, 16, 1)).edit(|it| {
         it.tensor().memory = Memory::Alias;
         it.tensor().elements = differ.clone();
@@ -142,13 +118,7 @@ fn swapped_bytes_are_not_exported() {
     };
     assert_eq!(copy(differ).said(id), Said::Breaks(Grade::Violation));
     assert_eq!(copy(Elements::Same).said(id), Said::Breaks(Grade::Warning));
-    let empty = exported(
-        Tensor {
-            shape: Shape::from_slice(&[0]),
-            ..swapped()
-        },
-        (0, 16, 1),
-    );
+    let empty = exported(Tensor { shape: Shape::from_slice(&[0]), ..swapped() }, (0, 16, 1));
     assert_eq!(empty.said(id), Said::Breaks(Grade::Info));
     // An item of one byte has no order.
     assert_eq!(array("uint8").dtype.swapped(), array("uint8").dtype);
@@ -172,10 +142,7 @@ fn unknown_codes_are_judged_where_the_table_is_silent() {
         .edit(|it| it.managed().version = Some(DLPackVersion { major: 1, minor: 4 }));
     assert_eq!(newer.said(id), Said::Breaks(Grade::Info));
     assert_eq!(newer.said("DTY-MATCH"), Said::Silent);
-    assert_eq!(
-        registered(3).said("DTY-OPAQUE"),
-        Said::Breaks(Grade::Warning)
-    );
+    assert_eq!(registered(3).said("DTY-OPAQUE"), Said::Breaks(Grade::Warning));
     assert_eq!(registered(2).said("DTY-OPAQUE"), Said::Holds);
 }
 
@@ -214,11 +181,8 @@ fn narrow_types_are_packed_or_flagged() {
     };
     assert_eq!(packed(Elements::Same).said(padded), Said::Silent);
     assert_eq!(packed(Elements::Same).said("DTY-SUBBYTE-PACK"), Said::Holds);
-    let differ = Elements::Differ {
-        index: Shape::from_slice(&[1]),
-        expected: vec![1],
-        seen: vec![2],
-    };
+    let differ =
+        Elements::Differ { index: Shape::from_slice(&[1]), expected: vec![1], seen: vec![2] };
     packed(differ).assert_only("DTY-SUBBYTE-PACK", Grade::Violation);
     // The label of the storage.
     let label = exported(array("int4"), (0, 8, 1));
@@ -248,19 +212,11 @@ fn standard_types_can_be_exported() {
         .raising(ErrorClass::Buffer)
         .with_raised(Probe::Version10, ErrorClass::Buffer);
     assert_eq!(refused.said(id), Said::Breaks(Grade::Warning));
-    assert_eq!(
-        refused.clone().under("aat").said(id),
-        Said::Breaks(Grade::Violation)
-    );
+    assert_eq!(refused.clone().under("aat").said(id), Said::Breaks(Grade::Violation));
     // An exporter that has dropped the legacy struct, and a type that is not in the standard.
-    let versioned_only = Scene::plain()
-        .raising(ErrorClass::Buffer)
-        .with(Probe::Version10);
+    let versioned_only = Scene::plain().raising(ErrorClass::Buffer).with(Probe::Version10);
     assert_eq!(versioned_only.said(id), Said::Holds);
-    assert_eq!(
-        Scene::new(array("float16"), Call::default()).said(id),
-        Said::Silent
-    );
+    assert_eq!(Scene::new(array("float16"), Call::default()).said(id), Said::Silent);
     let unclaimed = refused.edit(|it| it.seen.exporter.claims = None);
     assert_eq!(unclaimed.said(id), Said::Silent);
     assert_eq!(DLDevice::CPU, Scene::plain().tensor().device);

@@ -42,9 +42,7 @@ pub(super) fn asked(case: &Case, of: Of, keyword: Keyword) -> Asked {
         Arg::Given(Value::Scalar(Scalar::None)) => Asked::Nothing,
         Arg::Given(Value::Scalar(Scalar::Bool(true))) => Asked::True,
         Arg::Given(Value::Scalar(Scalar::Bool(false))) => Asked::False,
-        Arg::Given(value) => value
-            .as_pair()
-            .map_or(Asked::Odd, |(a, b)| Asked::Pair(a, b)),
+        Arg::Given(value) => value.as_pair().map_or(Asked::Odd, |(a, b)| Asked::Pair(a, b)),
     };
     let Of::Probe(ProbeName(probe)) = of else {
         return written();
@@ -98,10 +96,7 @@ mod tests {
     #[test]
     fn what_a_probe_asks_is_what_its_call_says() {
         let own = DLDevice::new(2, 1);
-        let odd = Value::Seq(
-            SeqKind::List,
-            [Scalar::Int(1), Scalar::Int(0)].into_iter().collect(),
-        );
+        let odd = Value::Seq(SeqKind::List, [Scalar::Int(1), Scalar::Int(0)].into_iter().collect());
         let calls = [
             Call::default(),
             Call {

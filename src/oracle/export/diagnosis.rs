@@ -82,11 +82,7 @@ pub(super) fn diagnose(
     let Some(tensor) = &managed.tensor else {
         // The struct is the right one, so only its number of axes can have stopped the reader.
         let is_read = managed.version.is_none_or(|version| version.major == 1);
-        diagnosis.shape = if is_read {
-            Layer::Broken(Fault::Rank)
-        } else {
-            Layer::Hidden
-        };
+        diagnosis.shape = if is_read { Layer::Broken(Fault::Rank) } else { Layer::Hidden };
         return diagnosis;
     };
     diagnosis.shape = shape(case, seen, tensor);
@@ -112,10 +108,7 @@ fn header(seen: &Observation, capsule: &Capsule, managed: &Managed) -> Layer {
         (None, None) => true,
         (None, Some(tensor)) => tensor.ndim as usize != rank && tensor.dtype.lanes == 0,
     };
-    let pointers = managed
-        .tensor
-        .as_ref()
-        .map_or([0; 2], |t| [t.shape_pointer, t.strides_pointer]);
+    let pointers = managed.tensor.as_ref().map_or([0; 2], |t| [t.shape_pointer, t.strides_pointer]);
     if is_other && is_named {
         Layer::Broken(Fault::OtherStruct)
     } else if managed.version.is_some_and(|version| version.major == 0) {
@@ -255,17 +248,7 @@ mod tests {
     fn a_lawful_export_is_sound_in_every_layer() {
         let scene = Scene::plain();
         let exports = examine(&scene.case, &scene.seen);
-        let Diagnosis {
-            header,
-            shape,
-            dtype,
-            strides,
-            address,
-            values,
-        } = exports[0].diagnosis;
-        assert_eq!(
-            [header, shape, dtype, strides, address, values],
-            [Layer::Sound; 6]
-        );
+        let Diagnosis { header, shape, dtype, strides, address, values } = exports[0].diagnosis;
+        assert_eq!([header, shape, dtype, strides, address, values], [Layer::Sound; 6]);
     }
 }

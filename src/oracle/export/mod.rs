@@ -57,11 +57,7 @@ pub(super) enum Word {
 impl Word {
     /// Breaks at this grade unless it holds.
     pub fn require(holds: bool, grade: Grade) -> Self {
-        if holds {
-            Self::Holds
-        } else {
-            Self::Breaks(grade)
-        }
+        if holds { Self::Holds } else { Self::Breaks(grade) }
     }
 }
 
@@ -103,18 +99,9 @@ impl<'a> Context<'a> {
         evidence: impl FnOnce(&Export<'a>, &'a DlTensor) -> Evidence,
     ) -> Verdict {
         self.each_export(
+            |export| export.tensor().map_or(Word::Silent, |tensor| word(export, tensor)),
             |export| {
-                export
-                    .tensor()
-                    .map_or(Word::Silent, |tensor| word(export, tensor))
-            },
-            |export| {
-                evidence(
-                    export,
-                    export
-                        .tensor()
-                        .expect("only a readable tensor breaks a rule"),
-                )
+                evidence(export, export.tensor().expect("only a readable tensor breaks a rule"))
             },
         )
     }
@@ -152,11 +139,7 @@ impl<'a> Context<'a> {
             Asked::Pair(device, id) => match (i32::try_from(device), i32::try_from(id)) {
                 (Ok(device @ 1..), Ok(id @ 0..)) => {
                     let device = DLDevice::new(device, id);
-                    if own == Some(device) {
-                        Target::Own
-                    } else {
-                        Target::Device(device)
-                    }
+                    if own == Some(device) { Target::Own } else { Target::Device(device) }
                 }
                 _ => Target::Malformed,
             },
@@ -168,16 +151,12 @@ impl<'a> Context<'a> {
 impl<'a> Export<'a> {
     /// The tensor, if the header promises that there is one.
     pub fn tensor(&self) -> Option<&'a DlTensor> {
-        (self.diagnosis.header == Layer::Sound)
-            .then_some(self.managed.tensor.as_ref())
-            .flatten()
+        (self.diagnosis.header == Layer::Sound).then_some(self.managed.tensor.as_ref()).flatten()
     }
 
     /// A version that is newer than this program knows: unknown numbers are information (P-NEWER).
     pub fn is_newer(&self) -> bool {
-        self.managed
-            .version
-            .is_some_and(|version| version > KNOWN_VERSION)
+        self.managed.version.is_some_and(|version| version > KNOWN_VERSION)
     }
 
     pub fn is_versioned(&self) -> bool {
@@ -200,11 +179,7 @@ impl<'a> Export<'a> {
     }
 
     pub fn fact(&self, what: What, value: impl fmt::Display) -> Fact {
-        Fact {
-            of: self.of,
-            what,
-            value: value.to_string(),
-        }
+        Fact { of: self.of, what, value: value.to_string() }
     }
 
     /// `in the export`, `in the probe repeat`: the end of a sentence about what was seen.
@@ -227,12 +202,7 @@ pub(super) fn evidence(
     seen: impl Into<String>,
     facts: impl Into<Vec<Fact>>,
 ) -> Evidence {
-    Evidence {
-        key: key.into(),
-        expected: expected.into(),
-        seen: seen.into(),
-        facts: facts.into(),
-    }
+    Evidence { key: key.into(), expected: expected.into(), seen: seen.into(), facts: facts.into() }
 }
 
 /// `(6,)`, as Python writes a tuple.
@@ -257,16 +227,9 @@ pub(super) fn examine<'a>(case: &Case, seen: &'a Observation) -> Exports<'a> {
             return;
         };
         let diagnosis = diagnose(case, seen, of, capsule, managed);
-        exports.push(Export {
-            of,
-            capsule,
-            managed,
-            diagnosis,
-        });
+        exports.push(Export { of, capsule, managed, diagnosis });
     };
     add(Of::Export, &seen.export);
-    seen.further
-        .iter()
-        .for_each(|(probe, outcome)| add(Of::Probe(ProbeName(*probe)), outcome));
+    seen.further.iter().for_each(|(probe, outcome)| add(Of::Probe(ProbeName(*probe)), outcome));
     exports
 }

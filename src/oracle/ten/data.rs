@@ -12,22 +12,12 @@ pub(super) fn nonnull(ctx: &Context) -> Verdict {
                 return Word::Silent;
             }
             let is_pointer = tensor.device.device_type.has_plain_pointers();
-            Word::require(
-                tensor.data != 0,
-                if is_pointer {
-                    Grade::Violation
-                } else {
-                    Grade::Info
-                },
-            )
+            Word::require(tensor.data != 0, if is_pointer { Grade::Violation } else { Grade::Info })
         },
         |export, tensor| {
             evidence(
                 "NULL",
-                format!(
-                    "an address, because the array has {} elements",
-                    ctx.seen.source.size()
-                ),
+                format!("an address, because the array has {} elements", ctx.seen.source.size()),
                 format!("NULL {}", export.place()),
                 [
                     export.fact(What::Shape, tuple(&tensor.shape)),
@@ -116,12 +106,7 @@ pub(super) fn align_item(ctx: &Context) -> Verdict {
         |export, tensor| {
             let size = tensor.dtype.item_size().clamp(1, 16);
             let expected = format!("elements at multiples of {size} bytes");
-            evidence(
-                "unaligned",
-                expected,
-                format!("another address {}", export.place()),
-                [],
-            )
+            evidence("unaligned", expected, format!("another address {}", export.place()), [])
         },
     )
 }
@@ -141,17 +126,9 @@ pub(super) fn byte_offset_range(ctx: &Context) -> Verdict {
                 if wraps { "wraps" } else { "outside" },
                 "data + byte_offset in the array's allocation",
                 if wraps {
-                    format!(
-                        "byte_offset {} wraps around {}",
-                        tensor.byte_offset,
-                        export.place()
-                    )
+                    format!("byte_offset {} wraps around {}", tensor.byte_offset, export.place())
                 } else {
-                    format!(
-                        "byte_offset {} leads out of it {}",
-                        tensor.byte_offset,
-                        export.place()
-                    )
+                    format!("byte_offset {} leads out of it {}", tensor.byte_offset, export.place())
                 },
                 [export.fact(What::ByteOffset, tensor.byte_offset)],
             )
@@ -186,11 +163,7 @@ pub(super) fn values(ctx: &Context) -> Verdict {
             _ => Word::Silent,
         },
         |export, tensor| match &tensor.elements {
-            Elements::Differ {
-                index,
-                expected,
-                seen,
-            } => evidence(
+            Elements::Differ { index, expected, seen } => evidence(
                 "values",
                 format!("bytes {} at index {}", hex(expected), tuple(index)),
                 format!("bytes {} {}", hex(seen), export.place()),

@@ -10,82 +10,25 @@ use super::export::{Export, Fault, Layer, Word, evidence, tuple};
 use super::{Context, DlTensor, Evidence, Grade, Rule, Setting, Verdict, What};
 
 pub(super) const RULES: &[Rule] = &[
-    Rule {
-        id: "TEN-NDIM",
-        judge: ndim,
-    },
-    Rule {
-        id: "TEN-SHAPE-PTR",
-        judge: shape_pointer,
-    },
-    Rule {
-        id: "TEN-SHAPE-VALUES",
-        judge: shape_values,
-    },
-    Rule {
-        id: "TEN-SHAPE-OVERFLOW",
-        judge: shape_overflow,
-    },
-    Rule {
-        id: "TEN-STRIDES-NONNULL-1.2",
-        judge: strides::nonnull,
-    },
-    Rule {
-        id: "TEN-STRIDES-NULL-OLD",
-        judge: strides::null_old,
-    },
-    Rule {
-        id: "TEN-STRIDES-NULL-COMPACT",
-        judge: strides::null_compact,
-    },
-    Rule {
-        id: "TEN-STRIDES-UNIT",
-        judge: strides::unit,
-    },
-    Rule {
-        id: "TEN-STRIDES-NEG",
-        judge: strides::negative,
-    },
-    Rule {
-        id: "TEN-STRIDES-ZERO",
-        judge: strides::zero,
-    },
-    Rule {
-        id: "TEN-STRIDES-EXTENT",
-        judge: strides::extent,
-    },
-    Rule {
-        id: "TEN-DATA-NONNULL",
-        judge: data::nonnull,
-    },
-    Rule {
-        id: "TEN-DATA-NULL-SIZE0",
-        judge: data::null_size0,
-    },
-    Rule {
-        id: "TEN-DATA-ADDR",
-        judge: data::address,
-    },
-    Rule {
-        id: "TEN-DATA-ALIGN256",
-        judge: data::align256,
-    },
-    Rule {
-        id: "TEN-DATA-ALIGN-ITEM",
-        judge: data::align_item,
-    },
-    Rule {
-        id: "TEN-BYTEOFFSET-RANGE",
-        judge: data::byte_offset_range,
-    },
-    Rule {
-        id: "TEN-BYTEOFFSET-MULT",
-        judge: data::byte_offset_multiple,
-    },
-    Rule {
-        id: "TEN-VALUES",
-        judge: data::values,
-    },
+    Rule { id: "TEN-NDIM", judge: ndim },
+    Rule { id: "TEN-SHAPE-PTR", judge: shape_pointer },
+    Rule { id: "TEN-SHAPE-VALUES", judge: shape_values },
+    Rule { id: "TEN-SHAPE-OVERFLOW", judge: shape_overflow },
+    Rule { id: "TEN-STRIDES-NONNULL-1.2", judge: strides::nonnull },
+    Rule { id: "TEN-STRIDES-NULL-OLD", judge: strides::null_old },
+    Rule { id: "TEN-STRIDES-NULL-COMPACT", judge: strides::null_compact },
+    Rule { id: "TEN-STRIDES-UNIT", judge: strides::unit },
+    Rule { id: "TEN-STRIDES-NEG", judge: strides::negative },
+    Rule { id: "TEN-STRIDES-ZERO", judge: strides::zero },
+    Rule { id: "TEN-STRIDES-EXTENT", judge: strides::extent },
+    Rule { id: "TEN-DATA-NONNULL", judge: data::nonnull },
+    Rule { id: "TEN-DATA-NULL-SIZE0", judge: data::null_size0 },
+    Rule { id: "TEN-DATA-ADDR", judge: data::address },
+    Rule { id: "TEN-DATA-ALIGN256", judge: data::align256 },
+    Rule { id: "TEN-DATA-ALIGN-ITEM", judge: data::align_item },
+    Rule { id: "TEN-BYTEOFFSET-RANGE", judge: data::byte_offset_range },
+    Rule { id: "TEN-BYTEOFFSET-MULT", judge: data::byte_offset_multiple },
+    Rule { id: "TEN-VALUES", judge: data::values },
 ];
 
 fn ndim(ctx: &Context) -> Verdict {
@@ -109,11 +52,7 @@ fn ndim(ctx: &Context) -> Verdict {
                     [export.fact(What::Ndim, tensor.ndim)],
                 ),
                 Some(tensor) => evidence(
-                    if tensor.ndim < 0 {
-                        "negative"
-                    } else {
-                        "another rank"
-                    },
+                    if tensor.ndim < 0 { "negative" } else { "another rank" },
                     expected,
                     format!("ndim {} {}", tensor.ndim, export.place()),
                     [export.fact(What::Ndim, tensor.ndim)],
@@ -139,10 +78,7 @@ fn shape_pointer(ctx: &Context) -> Verdict {
                 "NULL",
                 "a pointer to the shape, because ndim is not 0",
                 format!("NULL with ndim {} {}", tensor.ndim, export.place()),
-                [
-                    export.fact(What::Ndim, tensor.ndim),
-                    export.fact(What::Shape, "None"),
-                ],
+                [export.fact(What::Ndim, tensor.ndim), export.fact(What::Shape, "None")],
             )
         },
     )
@@ -155,11 +91,7 @@ fn shape_values(ctx: &Context) -> Verdict {
         |d| d.shape,
         |export, tensor| {
             evidence(
-                if tensor.shape.iter().any(|&extent| extent < 0) {
-                    "negative"
-                } else {
-                    "extents"
-                },
+                if tensor.shape.iter().any(|&extent| extent < 0) { "negative" } else { "extents" },
                 format!("shape {}", tuple(&ctx.seen.source.shape)),
                 format!("shape {} {}", tuple(&tensor.shape), export.place()),
                 [export.fact(What::Shape, tuple(&tensor.shape))],
@@ -176,22 +108,15 @@ fn shape_overflow(ctx: &Context) -> Verdict {
                 return Word::Silent;
             }
             let item = tensor.dtype.item_size() as i64;
-            let bytes = tensor
-                .shape
-                .iter()
-                .try_fold(item, |bytes, &extent| bytes.checked_mul(extent));
+            let bytes =
+                tensor.shape.iter().try_fold(item, |bytes, &extent| bytes.checked_mul(extent));
             Word::require(bytes.is_some(), Grade::Info)
         },
         |export, tensor| {
             evidence(
                 "overflow",
                 "a product of shape and item size below 2**63",
-                format!(
-                    "shape {} of {} {}",
-                    tuple(&tensor.shape),
-                    tensor.dtype,
-                    export.place()
-                ),
+                format!("shape {} of {} {}", tuple(&tensor.shape), tensor.dtype, export.place()),
                 [
                     export.fact(What::Shape, tuple(&tensor.shape)),
                     export.fact(What::Dtype, tensor.dtype),
@@ -216,12 +141,7 @@ fn tensor_fault<'a>(
     evidence: impl FnOnce(&Export<'a>, &'a DlTensor) -> Evidence,
 ) -> Verdict {
     ctx.each_fault(fault, layer, |export| {
-        evidence(
-            export,
-            export
-                .tensor()
-                .expect("the fault was found in a readable tensor"),
-        )
+        evidence(export, export.tensor().expect("the fault was found in a readable tensor"))
     })
 }
 

@@ -2,15 +2,13 @@
 
 use super::{by_knob, tensor_fault};
 use crate::abi::FLAG_READ_ONLY;
-use crate::case::LayoutClass;
+use crate::case::{Layout, LayoutClass};
 use crate::oracle::export::{Export, Fault, Layer, Word, evidence, tuple};
 use crate::oracle::{Context, DlTensor, Elements, Fact, Grade, Knob, Memory, Verdict, What};
 
 fn null_strides(export: &Export, tensor: &DlTensor) -> [Fact; 3] {
-    let version = export
-        .managed
-        .version
-        .map_or("None".into(), |v| format!("({}, {})", v.major, v.minor));
+    let version =
+        export.managed.version.map_or("None".into(), |v| format!("({}, {})", v.major, v.minor));
     [
         export.fact(What::Version, version),
         export.fact(What::Ndim, tensor.ndim),
@@ -49,10 +47,7 @@ pub(super) fn null_old(ctx: &Context) -> Verdict {
             evidence(
                 "NULL",
                 "strides, as headers from 1.2 demand them",
-                format!(
-                    "NULL strides, which meant compact data before 1.2, {}",
-                    export.place()
-                ),
+                format!("NULL strides, which meant compact data before 1.2, {}", export.place()),
                 null_strides(export, tensor),
             )
         },
@@ -101,10 +96,7 @@ pub(super) fn unit(ctx: &Context) -> Verdict {
                 let elements: Vec<_> = bytes.iter().map(|stride| stride / item.max(1)).collect();
                 format!("strides {} in elements", tuple(&elements))
             } else {
-                format!(
-                    "a refusal: byte strides {} are no multiples of {item} bytes",
-                    tuple(bytes)
-                )
+                format!("a refusal: byte strides {} are no multiples of {item} bytes", tuple(bytes))
             };
             evidence(
                 key,
@@ -144,27 +136,26 @@ pub(super) fn negative(ctx: &Context) -> Verdict {
 
 /// The hazard is a consumer that writes to one element and changes another.
 pub(super) fn zero(ctx: &Context) -> Verdict {
-    let overlaps = matches!(
-        ctx.case.tensor.layout_class(),
-        LayoutClass::Broadcast | LayoutClass::Overlap
-    );
+    // Elements that share bytes without a zero stride; a layout of the library's own never does.
+    let overlaps = || {
+        matches!(ctx.case.tensor.layout, Layout::Strided { .. })
+            && ctx.case.tensor.layout_class() == LayoutClass::Overlap
+    };
     ctx.each_tensor(
         |export, tensor| {
             let is_writable =
                 !export.has_flag(FLAG_READ_ONLY) && ctx.seen.source.writable != Some(false);
-            let shares = overlaps && tensor.memory == Memory::Alias
-                || has_stride(ctx, export, tensor, |stride| stride == 0);
-            Word::require(!(shares && is_writable), Grade::Info)
+            let shares = || {
+                has_stride(ctx, export, tensor, |stride| stride == 0)
+                    || tensor.memory == Memory::Alias && overlaps()
+            };
+            Word::require(!(is_writable && shares()), Grade::Info)
         },
         |export, tensor| {
             evidence(
                 "writable",
                 "READ_ONLY on memory in which elements overlap",
-                format!(
-                    "strides {} without READ_ONLY {}",
-                    tuple(&tensor.strides),
-                    export.place()
-                ),
+                format!("strides {} without READ_ONLY {}", tuple(&tensor.strides), export.place()),
                 [
                     export.fact(What::Strides, tuple(&tensor.strides)),
                     export.fact(What::Flags, export.managed.flags),

@@ -4,28 +4,15 @@ use crate::oracle::testing::{SOURCE, Said, Scene};
 use crate::oracle::{Elements, Grade, Memory};
 
 fn versioned(tensor: Tensor) -> Scene {
-    Scene::new(
-        tensor,
-        crate::oracle::testing::call(&[(Keyword::MaxVersion, Value::pair(1, 0))]),
-    )
+    Scene::new(tensor, crate::oracle::testing::call(&[(Keyword::MaxVersion, Value::pair(1, 0))]))
 }
 
 fn array(shape: &[i64], layout: Layout) -> Tensor {
-    Tensor {
-        shape: Shape::from_slice(shape),
-        layout,
-        ..Tensor::plain()
-    }
+    Tensor { shape: Shape::from_slice(shape), layout, ..Tensor::plain() }
 }
 
 fn strided(shape: &[i64], strides: &[i64]) -> Tensor {
-    array(
-        shape,
-        Layout::Strided {
-            strides: Strides::from_slice(strides),
-            lead: 0,
-        },
-    )
+    array(shape, Layout::Strided { strides: Strides::from_slice(strides), lead: 0 })
 }
 
 fn declares(scene: &mut Scene, minor: u32) {
@@ -76,9 +63,7 @@ fn the_shape_is_there_and_is_the_array_s() {
     // Rank 0: NULL or not, nothing is read (trap 20.2).
     let scalar = Scene::new(array(&[], Layout::C), Default::default());
     assert_eq!(scalar.said("TEN-SHAPE-PTR"), Said::Holds);
-    scalar
-        .edit(|it| it.tensor().shape_pointer = 0x5000)
-        .assert_lawful();
+    scalar.edit(|it| it.tensor().shape_pointer = 0x5000).assert_lawful();
     for extent in [5, 7, -6] {
         let wrong = Scene::plain().edit(|it| {
             it.tensor().shape[0] = extent;
@@ -97,10 +82,7 @@ fn a_shape_that_overflows_is_recorded() {
     let huge = versioned(strided(&[1 << 31, 1 << 31], &[0, 0]));
     assert_eq!(huge.said(id), Said::Breaks(Grade::Info));
     huge.assert_lawful();
-    assert_eq!(
-        versioned(strided(&[0, 1 << 62], &[0, 0])).said(id),
-        Said::Silent
-    );
+    assert_eq!(versioned(strided(&[0, 1 << 62], &[0, 0])).said(id), Said::Silent);
 }
 
 #[test]
@@ -117,10 +99,7 @@ fn null_strides_end_with_version_1_2() {
     null(1).assert_lawful();
     assert_eq!(null(1).said(old), Said::Breaks(Grade::Info));
     assert_eq!(null(1).said(new), Said::Silent);
-    assert_eq!(
-        null(1).under("strict").said(old),
-        Said::Breaks(Grade::Warning)
-    );
+    assert_eq!(null(1).under("strict").said(old), Said::Breaks(Grade::Warning));
     assert_eq!(null(1).under("lenient").said(old), Said::Silent);
     assert_eq!(versioned(Tensor::plain()).said(old), Said::Holds);
     let given = versioned(Tensor::plain()).edit(|it| declares(it, 3));
@@ -159,10 +138,8 @@ fn strides_count_elements() {
     let id = "TEN-STRIDES-UNIT";
     let bytes = versioned(array(&[2, 3], Layout::C)).edit(|it| {
         it.tensor().strides = Strides::from_slice(&[12, 4]);
-        it.tensor().elements = Elements::OutOfBounds {
-            low: SOURCE as i128,
-            high: SOURCE as i128 + 84,
-        };
+        it.tensor().elements =
+            Elements::OutOfBounds { low: SOURCE as i128, high: SOURCE as i128 + 84 };
     });
     bytes.assert_only(id, Grade::Violation);
     let fortran = versioned(array(&[2, 3], Layout::F)).edit(|it| {
@@ -176,12 +153,8 @@ fn strides_count_elements() {
     fortran.assert_only(id, Grade::Violation);
     // A step that is no number of elements cannot be told.
     let odd = versioned(strided(&[2], &[6])).edit(|it| {
-        it.seen.export = versioned(Tensor {
-            shape: Shape::from_slice(&[2]),
-            ..Tensor::plain()
-        })
-        .seen
-        .export;
+        it.seen.export =
+            versioned(Tensor { shape: Shape::from_slice(&[2]), ..Tensor::plain() }).seen.export;
     });
     assert_eq!(odd.said(id), Said::Breaks(Grade::Violation));
 }
@@ -237,16 +210,11 @@ fn elements_lie_in_the_allocation() {
     let id = "TEN-STRIDES-EXTENT";
     let outside = |scene: Scene| {
         scene.edit(|it| {
-            it.tensor().elements = Elements::OutOfBounds {
-                low: SOURCE as i128,
-                high: SOURCE as i128 + 99,
-            };
+            it.tensor().elements =
+                Elements::OutOfBounds { low: SOURCE as i128, high: SOURCE as i128 + 99 };
         })
     };
-    assert_eq!(
-        outside(Scene::plain()).said(id),
-        Said::Breaks(Grade::Violation)
-    );
+    assert_eq!(outside(Scene::plain()).said(id), Said::Breaks(Grade::Violation));
     assert_eq!(Scene::plain().said(id), Said::Holds);
     // A copy has bounds of its own.
     let copy = outside(Scene::of(&[(Keyword::Copy, Value::bool(true))]));
@@ -273,10 +241,7 @@ fn data_is_an_address_where_there_are_elements() {
 fn data_without_elements_is_anything() {
     let empty = Scene::new(array(&[0], Layout::C), Default::default());
     assert_eq!(empty.said("TEN-DATA-NULL-SIZE0"), Said::Breaks(Grade::Info));
-    assert_eq!(
-        empty.clone().under("lenient").said("TEN-DATA-NULL-SIZE0"),
-        Said::Silent
-    );
+    assert_eq!(empty.clone().under("lenient").said("TEN-DATA-NULL-SIZE0"), Said::Silent);
     for data in [0, SOURCE + 4096, 7] {
         let scene = empty.clone().edit(|it| it.tensor().data = data);
         scene.assert_lawful();
@@ -295,10 +260,8 @@ fn the_first_element_is_where_the_array_has_it() {
     let shifted = Scene::plain().edit(|it| {
         it.tensor().data += 4;
         it.tensor().memory = Memory::Overlap;
-        it.tensor().elements = Elements::OutOfBounds {
-            low: SOURCE as i128 + 4,
-            high: SOURCE as i128 + 28,
-        };
+        it.tensor().elements =
+            Elements::OutOfBounds { low: SOURCE as i128 + 4, high: SOURCE as i128 + 28 };
     });
     shifted.assert_only(id, Grade::Violation);
     // A reversed view begins at its highest address, not at its lowest.
@@ -322,24 +285,15 @@ fn the_first_element_is_where_the_array_has_it() {
 fn alignment_is_recorded_where_one_asks() {
     let aligned = Scene::plain();
     assert_eq!(aligned.clone().said("TEN-DATA-ALIGN256"), Said::Silent);
-    assert_eq!(
-        aligned.clone().under("strict").said("TEN-DATA-ALIGN256"),
-        Said::Holds
-    );
+    assert_eq!(aligned.clone().under("strict").said("TEN-DATA-ALIGN256"), Said::Holds);
     let lead = Tensor {
-        layout: Layout::Strided {
-            strides: Strides::from_slice(&[4]),
-            lead: 1,
-        },
+        layout: Layout::Strided { strides: Strides::from_slice(&[4]), lead: 1 },
         ..Tensor::plain()
     };
     let odd = Scene::new(lead, Default::default());
     odd.assert_lawful();
     assert_eq!(odd.said("TEN-DATA-ALIGN-ITEM"), Said::Breaks(Grade::Info));
-    assert_eq!(
-        odd.under("strict").said("TEN-DATA-ALIGN256"),
-        Said::Breaks(Grade::Info)
-    );
+    assert_eq!(odd.under("strict").said("TEN-DATA-ALIGN256"), Said::Breaks(Grade::Info));
     assert_eq!(aligned.said("TEN-DATA-ALIGN-ITEM"), Said::Holds);
 }
 
@@ -396,15 +350,9 @@ fn an_alias_shows_the_source_s_elements() {
         .edit(|it| it.tensor().elements = differ.clone());
     assert_eq!(copy.said(id), Said::Silent);
     // DTY-ENDIAN
-    let swapped = Tensor {
-        dtype: Dtype::named("int16", 0).unwrap().swapped(),
-        ..Tensor::plain()
-    };
+    let swapped = Tensor { dtype: Dtype::named("int16", 0).unwrap().swapped(), ..Tensor::plain() };
     let swapped = Scene::new(swapped, Default::default()).edit(|it| {
-        it.seen.export = Scene::plain()
-            .edit(|it| it.tensor().elements = differ)
-            .seen
-            .export;
+        it.seen.export = Scene::plain().edit(|it| it.tensor().elements = differ).seen.export;
     });
     assert_eq!(swapped.said(id), Said::Silent);
 }
@@ -412,10 +360,7 @@ fn an_alias_shows_the_source_s_elements() {
 #[test]
 fn a_wrong_shape_is_reported_once() {
     let wrong = Scene::new(
-        Tensor {
-            access: Access::Writable,
-            ..array(&[2, 3], Layout::C)
-        },
+        Tensor { access: Access::Writable, ..array(&[2, 3], Layout::C) },
         Default::default(),
     )
     .edit(|it| {
