@@ -108,6 +108,29 @@ fn a_case_that_kills_its_process_is_a_finding_and_the_next_case_runs() {
     assert!(text(&output.stdout).contains("KNOWN"));
 }
 
+/// `os._exit(0)` looks like an orderly end, and `print` writes to where the replies go.
+#[test]
+fn a_library_that_exits_or_prints_confuses_no_worker() {
+    let dir = tempfile::tempdir().unwrap();
+    let module = "import os\n\nclass Exporter:\n    def __init__(self, x):\n        self.x = x\n\n    \
+                  def __dlpack__(self, **kw):\n        print('noise', flush=True)\n        \
+                  os.write(1, b'noise')\n        if kw.get('copy') is True:\n            os._exit(0)\n        \
+                  return self.x.__dlpack__(**kw)\n\n    def __dlpack_device__(self):\n        \
+                  return self.x.__dlpack_device__()\n";
+    std::fs::write(dir.path().join("quitter.py"), module).unwrap();
+    let output = Command::new(env!("CARGO_BIN_EXE_dlpack-fuzz"))
+        .args(["replay", "--backend", "py:quitter:Exporter"])
+        .args(["--case", "array(shape=(4,), dtype='int8').__dlpack__(copy=True)"])
+        .args(["--case", "array(shape=(4,), dtype='int8').__dlpack__(copy=False)"])
+        .env("DLPACK_FUZZ_PYTHONPATH", dir.path())
+        .output()
+        .unwrap();
+    let told = text(&output.stdout);
+    assert_eq!(output.status.code(), Some(1), "{told}{}", text(&output.stderr));
+    assert!(told.contains("FAILED --case: CRASH-EXIT0"), "{told}");
+    assert!(told.contains("OK     --case"), "{told}");
+}
+
 #[test]
 fn a_killer_is_shrunk_and_its_script_dies_in_a_fresh_interpreter() {
     let large =
