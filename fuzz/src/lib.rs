@@ -6,3 +6,10 @@ mod harness;
 mod settings;
 
 pub use harness::{mutate, run, start};
+
+/// What AddressSanitizer is to do unless `ASAN_OPTIONS` says otherwise: a huge virtual array must end in
+/// MemoryError and not in an abort, and a small quarantine keeps the process at a fifth of the memory.
+#[unsafe(no_mangle)]
+extern "C" fn __asan_default_options() -> *const std::ffi::c_char {
+    c"allocator_may_return_null=1:quarantine_size_mb=16".as_ptr()
+}

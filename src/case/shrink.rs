@@ -111,6 +111,12 @@ impl Candidates {
         let (object, dtype) = (self.base.tensor.object, self.base.tensor.dtype);
         self.push(|case| case.tensor.layout = Layout::C);
         self.push(|case| case.tensor.layout = Layout::F);
+        // What two axes of an order or a view do, one axis with a gap may do.
+        self.push(|case| {
+            let gap = dtype.item_size() as i64 + 1;
+            case.tensor.shape = Shape::from_slice(&[2]);
+            case.tensor.layout = Layout::Strided { strides: Strides::from_slice(&[gap]), lead: 0 };
+        });
         self.push(|case| case.tensor.dtype = Dtype::FLOAT32);
         self.push(|case| {
             // Another item size in the same layout.

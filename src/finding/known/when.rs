@@ -9,6 +9,7 @@
 //! | `absent` | left out |
 //! | `silent` | left out or `None` |
 //! | `falsy` | a number or container that is false in Python (not `None`, not text) |
+//! | `truthy` | a value that is true in Python (no text) |
 //! | `like (1, 0)` | a tuple or a sub-class of one whose items are these numbers to `operator.index` |
 //! | `version` | such a tuple of two whose first item is any number |
 //! | `version 1` | the same with a first number of 1 or more |
@@ -246,9 +247,25 @@ enum ArgWord {
     Absent,
     Silent,
     Falsy,
+    Truthy,
     Like(Vec<i64>),
     Version { least: i64 },
     Exactly(Value),
+}
+
+/// Whether Python takes the argument for true; `None` for `None`, text, and an argument that is left out.
+fn truth(arg: &Arg) -> Option<bool> {
+    match arg.value()? {
+        Value::Scalar(Scalar::None | Scalar::Str(_) | Scalar::Bytes) => None,
+        Value::Scalar(Scalar::Halves(halves)) => Some(*halves != 0),
+        // An object without a length or a truth of its own is true, whatever its number.
+        Value::Scalar(
+            Scalar::Index(_) | Scalar::Object | Scalar::Huge { .. } | Scalar::Enum(_),
+        ) => Some(true),
+        Value::Scalar(scalar) => scalar.as_index().map(|number| number != 0),
+        Value::Seq(_, items) => Some(!items.is_empty()),
+        Value::Own => Some(true),
+    }
 }
 
 impl ArgWord {
@@ -256,14 +273,8 @@ impl ArgWord {
         match self {
             Self::Absent => !arg.is_given(),
             Self::Silent => arg.is_silent(),
-            Self::Falsy => match arg.value() {
-                Some(Value::Scalar(Scalar::Halves(halves))) => *halves == 0,
-                // An object with `__index__` only is true, whatever its number.
-                Some(Value::Scalar(Scalar::Index(_))) => false,
-                Some(Value::Scalar(scalar)) => scalar.as_index() == Some(0),
-                Some(Value::Seq(_, items)) => items.is_empty(),
-                Some(Value::Own) | None => false,
-            },
+            Self::Falsy => truth(arg) == Some(false),
+            Self::Truthy => truth(arg) == Some(true),
             Self::Like(numbers) => tuple_items(arg).is_some_and(|items| {
                 items.len() == numbers.len()
                     && items
@@ -295,6 +306,7 @@ impl TryFrom<String> for ArgWord {
             "absent" => Self::Absent,
             "silent" => Self::Silent,
             "falsy" => Self::Falsy,
+            "truthy" => Self::Truthy,
             "version" => Self::Version { least: i64::MIN },
             "version 1" => Self::Version { least: 1 },
             _ => match text.strip_prefix("like ") {
