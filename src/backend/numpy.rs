@@ -27,7 +27,10 @@ pub struct Numpy {
     module: Py<PyAny>,
     ml_dtypes: Option<Py<PyAny>>,
     classes: Classes,
-    dtypes: RefCell<HashMap<Dtype, Option<Py<PyAny>>>>,
+    /// By row and byte order; `None`: not asked for yet, `Some(None)`: NumPy has none.
+    dtypes: RefCell<Vec<Option<Option<Py<PyAny>>>>>,
+    /// The flexible ones.
+    sized_dtypes: RefCell<HashMap<Dtype, Option<Py<PyAny>>>>,
     bytes_dtype: Py<PyAny>,
     /// For [`Object::Memmap`], made on first use.
     mappings: RefCell<Option<Mappings>>,
@@ -88,7 +91,8 @@ impl Numpy {
             module: module.into_any().unbind(),
             ml_dtypes,
             classes,
-            dtypes: RefCell::default(),
+            dtypes: RefCell::new((0..2 * Dtype::TABLE.len()).map(|_| None).collect()),
+            sized_dtypes: RefCell::default(),
             bytes_dtype,
             mappings: RefCell::default(),
         })
@@ -99,10 +103,15 @@ impl Numpy {
         py: Python<'py>,
         dtype: Dtype,
     ) -> Result<Bound<'py, PyAny>, Inexpressible> {
-        let mut known = self.dtypes.borrow_mut();
-        let object = known
-            .entry(dtype)
-            .or_insert_with(|| self.make_dtype(py, dtype).ok().map(Bound::unbind));
+        let make = || self.make_dtype(py, dtype).ok().map(Bound::unbind);
+        let (mut plain, mut sized) = (self.dtypes.borrow_mut(), self.sized_dtypes.borrow_mut());
+        let object = if dtype.is_flexible() {
+            sized.entry(dtype).or_insert_with(make)
+        } else {
+            let place =
+                2 * usize::from(dtype.row()) + usize::from(dtype.order != ByteOrder::Native);
+            plain[place].get_or_insert_with(make)
+        };
         match object {
             Some(object) => Ok(object.bind(py).clone()),
             None => Err(Inexpressible(format!("no dtype {}", dtype.name()).into())),
@@ -259,21 +268,13 @@ impl Numpy {
                 Access::Writable => base,
                 Access::ReadOnly => mappings.read_only.bind(py),
             };
-            let dtype = self.dtype(py, tensor.dtype).map_err(|Inexpressible(reason)| {
-                pyo3::exceptions::PyTypeError::new_err(reason)
-            })?;
+            let dtype = self
+                .dtype(py, tensor.dtype)
+                .map_err(|Inexpressible(reason)| pyo3::exceptions::PyTypeError::new_err(reason))?;
             let class = base.get_type();
             let first = (tensor.lead() as i128 - span.low) as usize;
             let class = class.as_ptr().cast();
-            self.api.new_view(
-                py,
-                class,
-                &dtype,
-                &tensor.shape,
-                &tensor.byte_strides(),
-                base,
-                first,
-            )
+            self.api.new_view(py, class, &dtype, &tensor.shape, &tensor.byte_strides(), base, first)
         };
         made().map_err(|error| refused(py, &error))
     }

@@ -12,6 +12,10 @@ use crate::abi::DLDevice;
 
 /// Changes the case a little. Without heap blocks up to six axes.
 pub fn mutate(case: &mut Case, rng: &mut Rng, vocabulary: &Vocabulary) {
+    if rng.chance(3, 4) {
+        // A corpus collects probes, and each costs as much as a case.
+        thin_out(&mut case.probes, rng);
+    }
     for _ in 0..*rng.pick(&[1, 1, 1, 2, 2, 3]) {
         match rng.below(16) {
             0..2 => change_extent(&mut case.tensor, rng),
@@ -230,6 +234,15 @@ fn change_call(call: &mut Call, rng: &mut Rng) {
             }
         }
         _ => *call = Call::default(),
+    }
+}
+
+/// Leaves one of the probes at most.
+fn thin_out(probes: &mut Probes, rng: &mut Rng) {
+    let count = u64::from(probes.bits().count_ones());
+    if count > 0 {
+        let kept = rng.below(count + 1) as usize;
+        *probes = probes.iter().skip(kept).take(1).collect();
     }
 }
 

@@ -10,7 +10,6 @@ use pyo3::prelude::*;
 use pyo3::types::{PyModule, PyString, PyTuple};
 use smallvec::SmallVec;
 use std::cell::RefCell;
-use std::collections::HashMap;
 
 /// Classes for the odd values of a call; the reproducer spells the same ones.
 const CLASSES: &std::ffi::CStr = c"
@@ -64,7 +63,7 @@ pub struct Maker {
     bytes: Py<PyAny>,
     object: Py<PyAny>,
     /// Tuples of keyword names, by [`shape_of`].
-    names: RefCell<HashMap<u16, Py<PyTuple>>>,
+    names: RefCell<Vec<Option<Py<PyTuple>>>>,
 }
 
 /// The arguments of one call, alive until the results are released.
@@ -115,7 +114,7 @@ impl Maker {
             words,
             bytes: pyo3::types::PyBytes::new(py, b"1").into_any().unbind(),
             object: py.import("builtins")?.getattr("object")?.call0()?.unbind(),
-            names: RefCell::default(),
+            names: RefCell::new((0..SHAPES).map(|_| None).collect()),
         })
     }
 
@@ -156,12 +155,12 @@ impl Maker {
             return PyTuple::new(py, fresh.collect::<SmallVec<[_; 5]>>());
         }
         let shape = shape_of(call);
-        if let Some(names) = self.names.borrow().get(&shape) {
+        if let Some(names) = &self.names.borrow()[shape] {
             return Ok(names.bind(py).clone());
         }
         let interned = names_of(call).map(|name| PyString::intern(py, name));
         let names = PyTuple::new(py, interned.collect::<SmallVec<[_; 5]>>())?;
-        self.names.borrow_mut().insert(shape, names.clone().unbind());
+        self.names.borrow_mut()[shape] = Some(names.clone().unbind());
         Ok(names)
     }
 
@@ -214,12 +213,14 @@ fn names_of(call: &Call) -> impl Iterator<Item = &'static str> {
     given.into_iter().map(Keyword::name).chain(unknown)
 }
 
+/// Numbers that [`shape_of`] gives: 24 orders of 5 bits.
+const SHAPES: usize = 24 << 5;
+
 /// What decides the tuple of names: which keywords are given, the order, an unknown one.
-fn shape_of(call: &Call) -> u16 {
-    let given = Keyword::ALL
-        .iter()
-        .enumerate()
-        .fold(0, |bits, (place, keyword)| bits | u16::from(call.arg(*keyword).is_given()) << place);
-    let unknown = u16::from(call.extra == Extra::UnknownKeyword);
-    given | unknown << 4 | u16::from(call.order % 24) << 5
+fn shape_of(call: &Call) -> usize {
+    let given = Keyword::ALL.iter().enumerate().fold(0, |bits, (place, keyword)| {
+        bits | usize::from(call.arg(*keyword).is_given()) << place
+    });
+    let unknown = usize::from(call.extra == Extra::UnknownKeyword);
+    given | unknown << 4 | usize::from(call.order % 24) << 5
 }
