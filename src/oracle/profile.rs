@@ -394,9 +394,9 @@ impl Profile {
     /// The knobs that are set otherwise than the profile of this name sets them.
     pub fn turned(&self) -> impl Iterator<Item = (Knob, Setting)> {
         let origin = Self::named(self.name).expect("a profile's name is one of NAMES");
-        Knob::ALL.into_iter().filter_map(move |knob| {
-            (self.setting(knob) != origin.setting(knob)).then(|| (knob, self.setting(knob)))
-        })
+        (Knob::ALL.into_iter())
+            .filter(move |&knob| self.setting(knob) != origin.setting(knob))
+            .map(|knob| (knob, self.setting(knob)))
     }
 }
 

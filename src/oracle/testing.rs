@@ -332,7 +332,8 @@ impl Scene {
                 (true, false) => WriteThrough::Shared,
             },
         };
-        let flags = u64::from(is_readonly) * FLAG_READ_ONLY | u64::from(is_copy) * FLAG_IS_COPIED;
+        let flags =
+            (u64::from(is_readonly) * FLAG_READ_ONLY) | (u64::from(is_copy) * FLAG_IS_COPIED);
         let is_versioned = kind == Kind::Versioned;
         Outcome::Capsule(Box::new(Capsule {
             exact: true,
@@ -399,7 +400,7 @@ mod tests {
         let version = (Keyword::MaxVersion, Value::pair(1, 0));
         let copy = (Keyword::Copy, Value::bool(true));
         assert_eq!(Scene::plain().managed().kind, Kind::Legacy);
-        assert_eq!(Scene::of(&[version.clone()]).managed().kind, Kind::Versioned);
+        assert_eq!(Scene::of(std::slice::from_ref(&version)).managed().kind, Kind::Versioned);
         let mut copied = Scene::of(&[version, copy]);
         assert_eq!(copied.managed().flags, FLAG_IS_COPIED);
         assert_eq!(copied.tensor().memory, Memory::Distinct);

@@ -419,21 +419,21 @@ mod tests {
         let seq = |kind, items: &[Scalar]| Arg::Given(Value::Seq(kind, items.into()));
         let (one, zero) = (Scalar::Int(1), Scalar::Int(0));
         for near in [
-            seq(SeqKind::List, &[one.clone(), zero.clone()]),
-            seq(SeqKind::TupleSubclass, &[one.clone(), zero.clone()]),
-            seq(SeqKind::Tuple, &[Scalar::Bool(true), zero.clone()]),
-            seq(SeqKind::Tuple, &[Scalar::Halves(2), zero.clone()]),
-            seq(SeqKind::Tuple, &[Scalar::Enum(1), zero.clone()]),
-            seq(SeqKind::Tuple, &[one.clone(), Scalar::Object]),
-            seq(SeqKind::Tuple, &[one.clone(), zero.clone(), zero.clone()]),
+            seq(SeqKind::List, &[one, zero]),
+            seq(SeqKind::TupleSubclass, &[one, zero]),
+            seq(SeqKind::Tuple, &[Scalar::Bool(true), zero]),
+            seq(SeqKind::Tuple, &[Scalar::Halves(2), zero]),
+            seq(SeqKind::Tuple, &[Scalar::Enum(1), zero]),
+            seq(SeqKind::Tuple, &[one, Scalar::Object]),
+            seq(SeqKind::Tuple, &[one, zero, zero]),
         ] {
             assert!(is_near_miss(&near), "{near:?}");
         }
         for far in [
-            seq(SeqKind::Tuple, &[one.clone()]),
-            seq(SeqKind::Tuple, &[Scalar::Object, zero.clone()]),
-            seq(SeqKind::Tuple, &[Scalar::Halves(3), zero.clone()]),
-            seq(SeqKind::Tuple, &[Scalar::Int(-1), zero.clone()]),
+            seq(SeqKind::Tuple, &[one]),
+            seq(SeqKind::Tuple, &[Scalar::Object, zero]),
+            seq(SeqKind::Tuple, &[Scalar::Halves(3), zero]),
+            seq(SeqKind::Tuple, &[Scalar::Int(-1), zero]),
             Arg::Given(Value::int(1)),
             Arg::NONE,
         ] {
