@@ -1,5 +1,4 @@
-//! Rules of the family SIG: which arguments `__dlpack__` takes, and that spelling does not matter (rules.md
-//! section 11).
+//! Rules of the family SIG: which arguments `__dlpack__` takes, and that spelling does not matter.
 
 use super::copy::{alike, facts_of};
 use super::decision::{Blame, CopyArg, DlDevice, MaxVersion};

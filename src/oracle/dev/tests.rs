@@ -53,7 +53,7 @@ fn the_answer_is_a_tuple_of_two_numbers() {
     none.assert_only(id, Grade::Violation);
 }
 
-/// Trap 20.4: what `operator.index` takes is a number.
+/// Trap: what `operator.index` takes is a number.
 #[test]
 fn elements_are_numbers_to_their_users() {
     let said = |id, kind, index| answering(pair((1, 0), Container::Tuple, [kind, index])).said(id);
@@ -101,7 +101,7 @@ fn the_device_is_one_that_exists() {
     assert_eq!(on((17, 0), &[]).under("aat").said(kind), Said::Breaks(Grade::Violation));
 }
 
-/// Trap 20.4: a device that the call invented, stamped by the exporter.
+/// Trap: a device that the call invented, stamped by the exporter.
 #[test]
 fn invented_devices_say_nothing_of_the_exporter() {
     for (device, id) in [(99, 0), (1, 3)] {
