@@ -1,7 +1,9 @@
 use crate::abi::DLDevice;
 use crate::case::{Access, Call, Keyword, Object, Probe, Tensor, Value};
 use crate::oracle::testing::{Said, Scene, call, raised};
-use crate::oracle::{Container, DeviceAnswer, ErrorClass, Grade, Number, Outcome, Raised};
+use crate::oracle::{
+    Container, DeviceAnswer, DeviceElement, ErrorClass, Grade, Number, Outcome, Raised,
+};
 
 fn on(device: (i32, i32), args: &[(Keyword, Value)]) -> Scene {
     let device = DLDevice::new(device.0, device.1);
@@ -51,6 +53,18 @@ fn the_answer_is_a_tuple_of_two_numbers() {
     assert_eq!(said(Container::Other), Said::Breaks(Grade::Violation));
     let none = answering(DeviceAnswer::Malformed("NoneType: None".into()));
     none.assert_only(id, Grade::Violation);
+}
+
+/// A word is no number to anyone: one report, and not as a malformed answer too.
+#[test]
+fn an_element_that_is_no_number_is_accused_under_its_own_rule() {
+    for (element, id) in
+        [(DeviceElement::Type, "DEV-TYPE-ELEM"), (DeviceElement::Id, "DEV-ID-ELEM")]
+    {
+        let word = answering(DeviceAnswer::NoNumber(element, "('cpu', '0')".into()));
+        word.assert_only(id, Grade::Violation);
+        assert_eq!(word.said("DEV-TUPLE"), Said::Silent);
+    }
 }
 
 /// Trap: what `operator.index` takes is a number.

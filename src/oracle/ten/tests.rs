@@ -332,13 +332,13 @@ fn an_alias_shows_the_source_s_elements() {
     let differ = Elements::Differ {
         index: Shape::from_slice(&[2]),
         expected: vec![0, 0, 0, 0],
-        // -0.0 counts (trap 20.1).
+        // -0.0 counts.
         seen: vec![0, 0, 0, 0x80],
     };
     let wrong = Scene::plain().edit(|it| it.tensor().elements = differ.clone());
     wrong.assert_only(id, Grade::Violation);
     assert_eq!(Scene::plain().said(id), Said::Holds);
-    // Truth values and NaN payloads (trap 20.1).
+    // Truth values and NaN payloads.
     let same = Scene::plain().edit(|it| it.tensor().elements = Elements::SameValues);
     assert_eq!(same.said(id), Said::Breaks(Grade::Info));
     same.assert_lawful();
