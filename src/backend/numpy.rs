@@ -15,7 +15,7 @@ use crate::oracle::{ArrayApi, Exportable, Source};
 use api::{Api, ArrayObject};
 use pyo3::ffi;
 use pyo3::prelude::*;
-use pyo3::types::{PyDict, PyType};
+use pyo3::types::{IntoPyDict, PyDict, PyType};
 use std::borrow::Cow;
 use std::cell::RefCell;
 use std::collections::HashMap;
@@ -29,8 +29,8 @@ pub struct Numpy {
     classes: Classes,
     dtypes: RefCell<HashMap<Dtype, Option<Py<PyAny>>>>,
     bytes_dtype: Py<PyAny>,
-    /// A file for [`Object::Memmap`], made on first use.
-    file: RefCell<Option<std::path::PathBuf>>,
+    /// For [`Object::Memmap`], made on first use.
+    mappings: RefCell<Option<Mappings>>,
 }
 
 struct Classes {
@@ -44,8 +44,26 @@ pub fn open(py: Python<'_>) -> PyResult<Box<dyn Backend>> {
     Ok(Box::new(Numpy::new(py)?))
 }
 
-/// Bytes of the file behind memory-mapped arrays; larger ones are not expressible.
-const FILE_BYTES: i128 = 1 << 16;
+/// Two mappings of one file without a name, as `numpy.memmap` of bytes.
+struct Mappings {
+    writable: Py<PyAny>,
+    read_only: Py<PyAny>,
+}
+
+/// Bytes of the file; larger arrays are not expressible.
+const FILE_BYTES: usize = 1 << 16;
+
+impl Mappings {
+    fn new(numpy: &Bound<'_, PyAny>) -> PyResult<Self> {
+        let file = numpy.py().import("tempfile")?.getattr("TemporaryFile")?.call0()?;
+        file.call_method1("truncate", (FILE_BYTES,))?;
+        let map = |mode: &str| {
+            let map = numpy.getattr("memmap")?.call1((&file, "u1", mode, 0, FILE_BYTES))?;
+            Ok::<_, PyErr>(map.unbind())
+        };
+        Ok(Self { writable: map("r+")?, read_only: map("r")? })
+    }
+}
 
 impl Numpy {
     pub fn new(py: Python<'_>) -> PyResult<Self> {
@@ -72,7 +90,7 @@ impl Numpy {
             classes,
             dtypes: RefCell::default(),
             bytes_dtype,
-            file: RefCell::default(),
+            mappings: RefCell::default(),
         })
     }
 
@@ -215,45 +233,47 @@ impl Numpy {
         made().map_err(|error| refused(py, &error))
     }
 
-    /// An array over a file mapping; read-only ones are mapped without write permission.
+    /// A view of a file mapping; read-only ones lie in a mapping without write permission. There is one
+    /// file and one mapping of each kind: a new one for every case would cost fifty times the export.
     fn memmap<'py>(
         &self,
         py: Python<'py>,
         tensor: &Tensor,
     ) -> Result<Bound<'py, PyAny>, Inexpressible> {
-        let order = match tensor.layout {
-            Layout::C => "C",
-            Layout::F => "F",
-            Layout::Strided { .. } => {
-                return Err(Inexpressible("a file mapping has no gaps".into()));
-            }
-        };
-        let bytes = tensor.span().bytes();
-        if !(1..=FILE_BYTES).contains(&bytes) || !tensor.dtype.info().any_bytes {
-            return Err(Inexpressible(
-                "a file mapping holds 1 byte to 64 KiB of plain numbers".into(),
-            ));
+        let span = tensor.span();
+        let bytes = span.bytes() + tensor.lead() as i128;
+        if !(1..=FILE_BYTES as i128).contains(&bytes) || !tensor.dtype.info().any_bytes {
+            return Err(Inexpressible("a mapping holds 1 byte to 64 KiB of plain numbers".into()));
         }
         let made = || -> PyResult<_> {
-            let mut file = self.file.borrow_mut();
-            let path = match &*file {
-                Some(path) => path.clone(),
-                None => {
-                    let path = std::env::temp_dir()
-                        .join(format!("dlpack-fuzz-{}.map", std::process::id()));
-                    file.insert(path).clone()
-                }
+            let mut mappings = self.mappings.borrow_mut();
+            let mappings = match &mut *mappings {
+                Some(mappings) => mappings,
+                none => none.insert(Mappings::new(self.module.bind(py))?),
             };
-            let mut memory = vec![0; bytes as usize];
-            tensor.contents.fill(&mut memory);
-            std::fs::write(&path, &memory)?;
-            let mode = if tensor.access == Access::ReadOnly { "r" } else { "r+" };
-            let shape = pyo3::types::PyTuple::new(py, tensor.shape.iter())?;
-            let dtype = self
-                .dtype(py, tensor.dtype)
-                .map_err(|Inexpressible(reason)| pyo3::exceptions::PyTypeError::new_err(reason))?;
-            let class = self.module.bind(py).getattr("memmap")?;
-            class.call1((path, dtype, mode, 0, shape, order))
+            let base = mappings.writable.bind(py);
+            // SAFETY: the writable mapping is FILE_BYTES long, and no array of an earlier case is alive.
+            let memory = unsafe { self.api.array(base).memory_mut() };
+            tensor.contents.fill(&mut memory[..bytes as usize]);
+            let base = match tensor.access {
+                Access::Writable => base,
+                Access::ReadOnly => mappings.read_only.bind(py),
+            };
+            let dtype = self.dtype(py, tensor.dtype).map_err(|Inexpressible(reason)| {
+                pyo3::exceptions::PyTypeError::new_err(reason)
+            })?;
+            let class = base.get_type();
+            let first = (tensor.lead() as i128 - span.low) as usize;
+            let class = class.as_ptr().cast();
+            self.api.new_view(
+                py,
+                class,
+                &dtype,
+                &tensor.shape,
+                &tensor.byte_strides(),
+                base,
+                first,
+            )
         };
         made().map_err(|error| refused(py, &error))
     }
@@ -269,13 +289,14 @@ impl Numpy {
         let span = Span::of(&shape, &strides, item_size);
         // The allocation is the base array's where there is one; otherwise the array's own.
         let allocation = match self.api.owner_of(array) {
-            Some(base) => {
+            // A mapping is longer than the array.
+            Some(base) if tensor.object != Object::Memmap => {
                 // SAFETY: `owner_of` has checked that the base is an array.
                 let base = unsafe { self.api.array(&base) };
                 let start = base.data as usize;
                 start..start + base.bytes(self.api.item_size_of(base))
             }
-            None => {
+            _ => {
                 let start = address.wrapping_add_signed(span.low as isize);
                 start..start.wrapping_add(span.bytes() as usize)
             }
@@ -428,14 +449,3 @@ fn view<'py>(array: &Bound<'py, PyAny>, dtype: Bound<'py, PyAny>) -> PyResult<Bo
 fn refused(py: Python<'_>, error: &PyErr) -> Inexpressible {
     Inexpressible(crate::host::interpreter::sentence(py, error).into())
 }
-
-impl Drop for Numpy {
-    fn drop(&mut self) {
-        if let Some(path) = self.file.borrow_mut().take() {
-            // Left behind in the temporary folder if it cannot be removed.
-            let _ = std::fs::remove_file(path);
-        }
-    }
-}
-
-use pyo3::types::IntoPyDict;

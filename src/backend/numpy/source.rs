@@ -100,12 +100,16 @@ fn field(tensor: &Tensor, dtype: &str) -> String {
 
 fn memmap(tensor: &Tensor, dtype: &str) -> String {
     let mode = if tensor.access == Access::ReadOnly { "r" } else { "r+" };
+    let span = tensor.span();
+    let bytes = (span.bytes() + tensor.lead() as i128) as usize;
     format!(
-        "import tempfile\nfile = tempfile.NamedTemporaryFile()\nfile.write({}); file.flush()\n\
-         x = np.memmap(file.name, {dtype}, '{mode}', 0, {}, '{}')",
-        memory(tensor.contents, tensor.span().bytes() as usize),
+        "import tempfile\nfile = tempfile.TemporaryFile()\nfile.write({}); file.flush()\n\
+         memory = np.memmap(file, 'u1', '{mode}')\n\
+         x = np.ndarray.__new__(np.memmap, {}, {dtype}, memory, {}, {})",
+        memory(tensor.contents, bytes),
         tuple(&tensor.shape),
-        order(tensor)
+        tensor.lead() as i128 - span.low,
+        tuple(&tensor.byte_strides())
     )
 }
 

@@ -256,7 +256,7 @@ enum ArgWord {
 /// Whether Python takes the argument for true; `None` for `None`, text, and an argument that is left out.
 fn truth(arg: &Arg) -> Option<bool> {
     match arg.value()? {
-        Value::Scalar(Scalar::None | Scalar::Str(_) | Scalar::Bytes) => None,
+        Value::Scalar(Scalar::None | Scalar::Str(_)) => None,
         Value::Scalar(Scalar::Halves(halves)) => Some(*halves != 0),
         // An object without a length or a truth of its own is true, whatever its number.
         Value::Scalar(
