@@ -87,7 +87,9 @@ fn only_what_binds_an_exporter_may_accuse_it() {
     let may = |id: &str| catalogue::entry(id).unwrap().may_accuse();
     assert!(may("CAP-TYPE") && may("TEN-NDIM"));
     assert!(may("RO-FLAG-SET"), "treated as MUST, and the level says why");
+    assert!(may("DEV-TYPE-ELEM") && may("COPY-TRUE-REFUSED"), "the level says which part binds");
     assert!(!may("RO-FLAG-CLEAR"), "a recommendation");
+    assert!(!may("EXC-ARGS"), "contested throughout");
     assert!(!may("DEV-DUNDER-RAISES"), "an allowance");
     let allowances = catalogue::all().iter().filter(|entry| entry.obligation() == Obligation::May);
     assert!(allowances.clone().count() > 10);

@@ -1,23 +1,14 @@
 //! The built command from outside: what cannot run says so in one line, what is asked is answered, and a
 //! case that kills its process kills no command.
 
+mod common;
+
+use common::{dlpack_fuzz, text};
 use std::path::Path;
-use std::process::{Command, Output};
+use std::process::Command;
 
 const KILLER: &str = "array(shape=(4,), dtype='void[0]', strides=(8,)).__dlpack__()";
 const LAWFUL: &str = "array(shape=(6,), dtype='float32').__dlpack__(max_version=(1, 0))";
-
-fn dlpack_fuzz(arguments: &[&str]) -> Output {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_dlpack-fuzz"));
-    for name in ["BACKEND", "PROFILE", "KNOBS", "ENV", "KNOWN", "IGNORE_KNOWN", "FINDINGS"] {
-        command.env_remove(format!("DLPACK_FUZZ_{name}"));
-    }
-    command.args(arguments).current_dir(env!("CARGO_MANIFEST_DIR")).output().unwrap()
-}
-
-fn text(bytes: &[u8]) -> String {
-    String::from_utf8_lossy(bytes).into_owned()
-}
 
 /// Runs with these arguments, wants status 2 and one line on standard error, and gives the line.
 fn refusal(arguments: &[&str]) -> String {

@@ -1,7 +1,7 @@
 //! The factors of the decision table against its written-out form: every row, cell by cell.
 //!
-//! `data/decision_table.tsv` is the specification's own file (rules.md 16): one row per combination in the
-//! order of the classes, tokens sorted inside a cell, `-` for an empty one.
+//! `data/decision_table.tsv` was written from the specification's text, not from the code: one row per
+//! combination in the order of the classes, tokens sorted inside a cell, `-` for an empty one.
 
 use dlpack_fuzz::oracle::decision::{
     Classes, CopyArg, DlDevice, MaxVersion, Own, Stream, expected,

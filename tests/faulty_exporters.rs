@@ -6,7 +6,7 @@
 
 use dlpack_fuzz::case::{Case, Probe, Probes, Rng, Vocabulary, generate};
 use dlpack_fuzz::host::{Detail, Options, Session};
-use dlpack_fuzz::oracle::{Grade, Profile, judge};
+use dlpack_fuzz::oracle::{Grade, Profile, catalogue, judge};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -174,6 +174,13 @@ fn accuse(name: &str, probes: Probes, profiles: &[&str]) -> Accusations {
         };
         for profile in &profiles {
             for violation in judge(&case, &seen, profile, Grade::Warning).violations {
+                let binds =
+                    catalogue::entry(violation.rule).is_some_and(|it| it.may_accuse_under(profile));
+                assert!(
+                    binds || violation.grade < Grade::Violation,
+                    "{} binds nobody",
+                    violation.rule
+                );
                 let key = (profile.name().to_string(), violation.rule.to_string(), violation.grade);
                 let text = || {
                     let evidence = &violation.evidence;

@@ -4,7 +4,7 @@
 //! define is an ordinary value here (`DLDeviceType(99)`), because a fuzzer must be able to see it; hence
 //! newtypes and no Rust enums, for which an unknown value is undefined behaviour.
 //!
-//! Source: `dlpack.h` 1.3 (64-bit layouts in rules.md 2.1). Uses no other module.
+//! Source: `dlpack.h` 1.3 (64-bit layouts). Uses no other module.
 
 use std::ffi::{CStr, c_void};
 use std::fmt;
@@ -211,7 +211,7 @@ mod tests {
     use super::*;
     use std::mem::{align_of, offset_of, size_of};
 
-    /// The numbers of rules.md 2.1 (recomputed there with gcc on x86-64).
+    /// The numbers are gcc's for `dlpack.h` 1.3 on x86-64.
     #[test]
     fn layouts_are_those_of_the_c_header() {
         assert_eq!((size_of::<DLPackVersion>(), align_of::<DLPackVersion>()), (8, 4));

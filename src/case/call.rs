@@ -1,6 +1,6 @@
 //! The export call of a case: every keyword of `__dlpack__` absent or with any value a program can pass.
 //!
-//! Sources: array API 2025.12 `__dlpack__`; classes of rules.md 16.2.
+//! Sources: array API 2025.12 `__dlpack__`; the decision table's input classes (`class.rs`).
 
 use smallvec::SmallVec;
 

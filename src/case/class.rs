@@ -1,6 +1,7 @@
-//! The input **classes** of each keyword (rules.md 16.2) as lists of concrete arguments, for an array that
-//! lives on the CPU. The generator, the mutator and the sweep take their values from here. Which class a
-//! value really is, the oracle's decision table says on its own: this is the other side of that test.
+//! The input **classes** of each keyword, which are the decision table's columns, as lists of concrete
+//! arguments for an array that lives on the CPU. The generator, the mutator and the sweep take their values
+//! from here. Which class a value really is, the oracle's decision table says on its own: this is the other
+//! side of that test.
 
 use super::sample::Sample::{self, Absent, Own, Pair};
 use super::{Keyword, Scalar, SeqKind};

@@ -1,6 +1,6 @@
 //! Element types by the names that array libraries use, with the DLPack triple that denotes each.
 //!
-//! Source: rules.md companion `dtypes.md` sections 1 and 3 (header 1.3).
+//! Source: `DLDataTypeCode` in `dlpack.h` 1.3.
 
 use crate::abi::DLDataType;
 

@@ -1,7 +1,7 @@
 //! **Generation**: a random case of what a vocabulary allows.
 //!
 //! Each case turns on a few features only: most calls have at most one odd argument, so that a refusal
-//! has one cause, and one in four has several, so that their precedence is met too (rules.md 20.4, EXC).
+//! has one cause, and one in four has several, so that their precedence is met too (EXC-PRECEDENCE).
 //! A feature that is off has its plain value, so that a fault that needs the plain value is not hidden.
 
 use super::class::{Class, Tone, classes};

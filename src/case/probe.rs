@@ -2,7 +2,7 @@
 //!
 //! A probe is a pure function from the case's call to another call ([`Probe::call`]), so that a rule, a
 //! report and a reproducer all mean the same one. The runner makes the probes that the case asks for and
-//! those that a rule needs to judge a refusal (rules.md 16.1, `BE?legacy` and `BE?minor`).
+//! those that a rule needs to judge a refusal (`BE?legacy` and `BE?minor` in the decision table).
 
 use super::{Arg, Call, Extra, Keys, Keyword, Scalar, SeqKind, Value};
 use crate::abi::DLDevice;

@@ -1,5 +1,5 @@
 //! A **sample** is a concrete argument in a form that fits a table: the byte format has one table of them,
-//! the generator and the sweep have one per keyword and input class (rules.md 16.2).
+//! the generator and the sweep have one per keyword and input class of the decision table.
 
 use super::{Arg, Scalar, SeqKind, Value};
 use smallvec::SmallVec;

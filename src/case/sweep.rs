@@ -1,4 +1,4 @@
-//! The **sweep**: every row of the decision table that an array on the CPU has (rules.md 16.2: classes of
+//! The **sweep**: every row of the decision table that an array on the CPU has (classes of
 //! `dl_device` × `copy` × `max_version` × `stream`), with several concrete values, × element types ×
 //! layouts × objects, thinned to some hundred thousand cases; and the calls that are no row: near misses,
 //! unknown and positional arguments, orders, computed names.

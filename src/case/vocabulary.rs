@@ -17,7 +17,7 @@ pub struct Vocabulary {
 impl Default for Vocabulary {
     /// Everything that a case can say, on the CPU. Usual types make up two thirds; each exotic one is met
     /// within a few hundred draws; the types without bytes are favoured, because they have crashed
-    /// exporters (dtypes.md 3).
+    /// exporters (EXC-NO-CRASH).
     fn default() -> Self {
         use super::DtypeClass::*;
         let mut dtypes = Vec::new();

@@ -27,11 +27,11 @@ pub fn confirm(script: &str, cause: &Cause, python: &Path, timeout: Duration) ->
         }
     }
     // The interpreter reads the whole script before it runs any of it.
-    let started = command.spawn().and_then(|mut child| {
+    let started = command.spawn().map(|mut child| {
         let mut input = child.stdin.take().expect("stdin was piped");
         // An interpreter that ends without reading shows it by its status.
         let _ = input.write_all(script.as_bytes());
-        Ok(child)
+        child
     });
     match started {
         Ok(child) => judge(Run::wait(child, timeout), cause),

@@ -119,7 +119,7 @@ impl<'a> View<'a> {
             return Err("the shape is another one");
         }
         let item_size = tensor.dtype.item_size();
-        if item_size != source.item_size || tensor.dtype.bits % 8 != 0 {
+        if item_size != source.item_size || !tensor.dtype.bits.is_multiple_of(8) {
             return Err("the item size is another one");
         }
         let first = tensor.first().filter(|&first| first != 0).ok_or("no address")?;

@@ -1,4 +1,4 @@
-//! Sorts Python exceptions by the classes of rules.md 16.1.
+//! Sorts Python exceptions into the classes that the decision table tells apart.
 
 use crate::oracle::{ErrorClass, Raised};
 use pyo3::ffi;

@@ -86,13 +86,12 @@ impl Entry {
     }
 
     /// A break of this rule may be graded as a violation under the profile `spec`: something binds the
-    /// exporter. A recommendation does so where the level says why.
+    /// exporter. A recommendation and a contested point do so where the level says for what.
     pub fn may_accuse(&self) -> bool {
         match self.obligation() {
             Obligation::Must | Obligation::Derived => true,
-            Obligation::Should => self.level.contains("MUST"),
-            // What is contested may be one way of breaking the rule only (COPY-TRUE-REFUSED).
-            Obligation::Ambiguous => self.check.contains("other exception violation"),
+            // What is contested or recommended may be one part of the rule only (COPY-TRUE-REFUSED).
+            Obligation::Should | Obligation::Ambiguous => self.level.contains("MUST"),
             Obligation::May => false,
         }
     }

@@ -1,4 +1,4 @@
-//! Rules of the family EXC: which exceptions come, and what they leave behind (rules.md section 14).
+//! Rules of the family EXC: which exceptions come, and what they leave behind.
 //!
 //! EXC-NO-CRASH is judged by the parent process, which sees the death. EXC-ARGS, EXC-OOM, EXC-PRECEDENCE
 //! and EXC-ATTRIBUTE grant something. None of these has a function.

@@ -6,6 +6,20 @@
 //!
 //! One file per rule family; a rule is one function with its id in that file's `RULES`. The wording,
 //! level and source of every rule are data: [`catalogue`].
+//!
+//! Preconditions that many rules have in common go by a name:
+//!
+//! - P-KEYWORD: a rule about a keyword applies only to an exporter that knows it.
+//! - P-EXPORTABLE: rules about values, copies, devices and versions need an array that the library exports
+//!   at all.
+//! - P-POINTER: arithmetic on `data` needs a device with plain addresses, both sides in one address space.
+//! - P-ADAPTER: rules about addresses, strides and writability need these from the library without a change
+//!   of the array.
+//! - P-NEWER: codes, devices and flags of a minor version that this program does not know are recorded, not
+//!   judged.
+//! - P-BASELINE: a leak is judged by its growth over many rounds, since a single difference may be a cache.
+//! - P-ONE-CAUSE: one cause gives one report, under the most specific rule; what another argument of the
+//!   same call explains is none.
 
 mod cap;
 pub mod catalogue;
@@ -37,7 +51,7 @@ use export::Exports;
 use std::borrow::Cow;
 use std::sync::LazyLock;
 
-/// How serious a break is (rules.md section 0).
+/// How serious a break is (the catalogue's column `verdict`).
 #[derive(
     Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, serde::Serialize, serde::Deserialize,
 )]

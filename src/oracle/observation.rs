@@ -195,7 +195,7 @@ impl Outcome {
     }
 }
 
-/// An exception, sorted by `isinstance` in the order of rules.md 16.1.
+/// An exception, sorted by `isinstance` in the order of [`ErrorClass`].
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Raised {
     pub class: ErrorClass,
@@ -333,7 +333,7 @@ pub enum Memory {
     Distinct,
 }
 
-/// The marker test of rules.md 8.
+/// What a marker that is written on one side shows on the other (COPY-WRITE-THROUGH).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum WriteThrough {
     /// Not tried: one side may not be written.

@@ -97,12 +97,9 @@ pub(super) fn content(ctx: &Context, managed: &Managed) -> Option<Content> {
 }
 
 /// The case's own export and one of its probes.
-pub(super) fn with_probe<'a>(
-    ctx: &Context<'a>,
-    probe: Probe,
-) -> Option<((Of, &'a Outcome), (Of, &'a Outcome))> {
+pub(super) fn with_probe<'a>(ctx: &Context<'a>, probe: Probe) -> Option<[(Of, &'a Outcome); 2]> {
     let other = ctx.seen.probe(probe)?;
-    Some(((Of::Export, &ctx.seen.export), (Of::Probe(ProbeName(probe)), other)))
+    Some([(Of::Export, &ctx.seen.export), (Of::Probe(ProbeName(probe)), other)])
 }
 
 /// The case's own export is blamed for something else than the pair would be: one cause, one report

@@ -1,4 +1,4 @@
-//! A **profile** says which side of each contested point the verdict follows (rules.md section 18).
+//! A **profile** says which side of each contested point the verdict follows.
 //!
 //! Goes in: the name of a profile and `knob=value` texts. Comes out: one [`Setting`] per [`Knob`], which is
 //! the grade of the break that the knob governs. A name that does not exist is an error that lists those
@@ -42,7 +42,7 @@ pub enum Setting {
     Grade(Grade),
 }
 
-/// A row of section 18: its words and the settings under `spec`, `strict` and `lenient`.
+/// A contested point: its words and the settings under `spec`, `strict` and `lenient`.
 struct Row {
     name: &'static str,
     question: &'static str,
@@ -204,7 +204,7 @@ const TABLE: [Row; Knob::COUNT] = [
 impl Knob {
     pub const COUNT: usize = 21;
 
-    /// In the order of section 18.
+    /// In the order of the table of contested points.
     pub const ALL: [Self; Self::COUNT] = [
         Self::NoneMeansLegacy,
         Self::MaxVersionCeiling,
@@ -229,7 +229,7 @@ impl Knob {
         Self::Aat,
     ];
 
-    /// Name on the command line and in section 18.
+    /// Name on the command line and in the rule catalogue.
     pub fn name(self) -> &'static str {
         TABLE[self as usize].name
     }
@@ -359,7 +359,7 @@ impl Profile {
             "strict" => profile.settings = std::array::from_fn(|place| TABLE[place].strict),
             "lenient" => profile.settings = std::array::from_fn(|place| TABLE[place].lenient),
             "aat" => profile.settings[Knob::Aat as usize] = V,
-            // The first text of 2023.12 said ValueError in one of two places (rules.md 1.2, PR #887).
+            // The first text of 2023.12 said ValueError in one of two places (array-api PR #887).
             "spec-2023.12-first" => profile.settings[Knob::ValueErrorNoCopy as usize] = W,
             _ => {}
         }
@@ -394,9 +394,9 @@ impl Profile {
     /// The knobs that are set otherwise than the profile of this name sets them.
     pub fn turned(&self) -> impl Iterator<Item = (Knob, Setting)> {
         let origin = Self::named(self.name).expect("a profile's name is one of NAMES");
-        Knob::ALL.into_iter().filter_map(move |knob| {
-            (self.setting(knob) != origin.setting(knob)).then(|| (knob, self.setting(knob)))
-        })
+        (Knob::ALL.into_iter())
+            .filter(move |&knob| self.setting(knob) != origin.setting(knob))
+            .map(|knob| (knob, self.setting(knob)))
     }
 }
 

@@ -1,5 +1,4 @@
-//! Rules of the family SIG: which arguments `__dlpack__` takes, and that spelling does not matter (rules.md
-//! section 11).
+//! Rules of the family SIG: which arguments `__dlpack__` takes, and that spelling does not matter.
 
 use super::copy::{alike, facts_of};
 use super::decision::{Blame, CopyArg, DlDevice, MaxVersion};
@@ -56,7 +55,7 @@ fn passes_none(ctx: &Context, keyword: Keyword) -> bool {
 }
 
 fn missing(ctx: &Context, keyword: Keyword) -> Verdict {
-    if !ctx.seen.export.raised().is_some_and(|raised| raised.class == ErrorClass::Type) {
+    if ctx.seen.export.raised().is_none_or(|raised| raised.class != ErrorClass::Type) {
         return Verdict::Silent;
     }
     ctx.breaks(Grade::Violation, || {
@@ -183,7 +182,7 @@ fn none_neutral(ctx: &Context) -> Verdict {
 }
 
 fn order_free(ctx: &Context) -> Verdict {
-    let Some((one, other)) = with_probe(ctx, Probe::Reordered) else {
+    let Some([one, other]) = with_probe(ctx, Probe::Reordered) else {
         return Verdict::Silent;
     };
     match difference(ctx, one.1, other.1) {
@@ -286,7 +285,7 @@ fn malformed_ignored(ctx: &Context) -> Verdict {
         // Another argument that may be refused by itself.
         MaxVersion::Zero | MaxVersion::Malformed => return Verdict::Silent,
     };
-    let Some((one, other)) = with_probe(ctx, probe).filter(|_| is_judged) else {
+    let Some([one, other]) = with_probe(ctx, probe).filter(|_| is_judged) else {
         return Verdict::Silent;
     };
     // BufferError is how a legacy capsule is refused, whatever the device.
@@ -423,10 +422,10 @@ mod tests {
     #[test]
     fn malformed_arguments_are_noticed_with_and_without_max_version() {
         let device = (DlDevice, Value::int(1));
-        let twin = Scene::of(&[device.clone()]).with(Probe::Version10);
+        let twin = Scene::of(std::slice::from_ref(&device)).with(Probe::Version10);
         assert_eq!(twin.said("SIG-MALFORMED"), Said::Holds);
         assert_eq!(twin.said("SIG-MALFORMED-IGNORED"), Said::Holds);
-        let accepted = Scene::of(&[device.clone()]).answering(&[]);
+        let accepted = Scene::of(std::slice::from_ref(&device)).answering(&[]);
         accepted.assert_only("SIG-MALFORMED", Grade::Warning);
         let tvm = accepted.with_raised(Probe::Version10, ErrorClass::Type);
         tvm.assert_only("SIG-MALFORMED-IGNORED", Grade::Warning);

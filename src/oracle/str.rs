@@ -1,4 +1,4 @@
-//! Rules of the family STR: which streams are accepted (rules.md section 13).
+//! Rules of the family STR: which streams are accepted.
 //!
 //! Only what the call's outcome shows. The order of work on a device (STR-ORDER, STR-CUDA-VALUES,
 //! STR-MINUS1-NOSYNC, STR-CPU-SYNC, STR-NO-OWNERSHIP) needs a device with streams, and STR-OPTIONAL grants

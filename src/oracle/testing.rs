@@ -200,7 +200,15 @@ impl Scene {
 
     /// Everything that the oracle says.
     pub fn judge(&self) -> Judgement {
-        judge(&self.case, &self.seen, &self.profile, Grade::Info)
+        let judgement = judge(&self.case, &self.seen, &self.profile, Grade::Info);
+        judgement.violations.iter().for_each(|it| self.assert_binding(it.rule, it.grade));
+        judgement
+    }
+
+    /// Also in a release build, which has no debug assertions: only what binds an exporter accuses it.
+    fn assert_binding(&self, id: &str, grade: Grade) {
+        let binds = catalogue::entry(id).is_some_and(|it| it.may_accuse_under(&self.profile));
+        assert!(binds || grade < Grade::Violation, "{id} binds nobody and must not accuse");
     }
 
     /// What one rule says; panics if there is none of that id.
@@ -215,6 +223,7 @@ impl Scene {
                 let evidence = evidence.expect("evidence is asked for from Info upwards");
                 assert!(!evidence.key.is_empty() && !evidence.expected.is_empty());
                 assert!(!evidence.seen.is_empty(), "{id} says nothing of what was seen");
+                self.assert_binding(id, grade);
                 Said::Breaks(grade)
             }
         }
@@ -332,7 +341,8 @@ impl Scene {
                 (true, false) => WriteThrough::Shared,
             },
         };
-        let flags = u64::from(is_readonly) * FLAG_READ_ONLY | u64::from(is_copy) * FLAG_IS_COPIED;
+        let flags =
+            (u64::from(is_readonly) * FLAG_READ_ONLY) | (u64::from(is_copy) * FLAG_IS_COPIED);
         let is_versioned = kind == Kind::Versioned;
         Outcome::Capsule(Box::new(Capsule {
             exact: true,
@@ -399,7 +409,7 @@ mod tests {
         let version = (Keyword::MaxVersion, Value::pair(1, 0));
         let copy = (Keyword::Copy, Value::bool(true));
         assert_eq!(Scene::plain().managed().kind, Kind::Legacy);
-        assert_eq!(Scene::of(&[version.clone()]).managed().kind, Kind::Versioned);
+        assert_eq!(Scene::of(std::slice::from_ref(&version)).managed().kind, Kind::Versioned);
         let mut copied = Scene::of(&[version, copy]);
         assert_eq!(copied.managed().flags, FLAG_IS_COPIED);
         assert_eq!(copied.tensor().memory, Memory::Distinct);

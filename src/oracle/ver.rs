@@ -1,4 +1,4 @@
-//! Rules of the family VER: what `max_version` changes and what it does not (rules.md section 12).
+//! Rules of the family VER: what `max_version` changes and what it does not.
 //!
 //! VER-MINOR-FREE and VER-NONE-BE grant something and have no function.
 

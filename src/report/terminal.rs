@@ -74,7 +74,7 @@ pub fn terminal_in(finding: &Finding, style: Style) -> String {
     text += &field("seen", &finding.cause.seen());
     if let Cause::Violation(violation) = &finding.cause {
         let facts = violation.evidence.facts.iter();
-        let facts: Vec<_> = facts.map(|fact| super::fact_words(fact)).collect();
+        let facts: Vec<_> = facts.map(super::fact_words).collect();
         text += &field("facts", &facts.join("; "));
     }
     text += &field("versions", &versions(&finding.versions));

@@ -46,12 +46,9 @@ class device_id_bool(OtherDevice):
     OWN = (kDLCPU, False)
 
 
-@breaks("DEV-TUPLE")
+@breaks("DEV-TYPE-ELEM")
 class device_type_name(OtherDevice):
-    """The device's type is a word.
-
-    DEV-TYPE-ELEM is contested and accuses nobody.
-    """
+    """The device's type is a word."""
 
     OWN = ("cpu", 0)
 

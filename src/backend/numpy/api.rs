@@ -89,6 +89,7 @@ impl ArrayObject {
     ///
     /// # Safety
     /// The array owns its data, and nothing else refers to it.
+    #[expect(clippy::mut_from_ref, reason = "the array's memory is not inside the struct")]
     pub unsafe fn memory_mut(&self) -> &mut [u8] {
         debug_assert!(self.flags & (C_CONTIGUOUS | F_CONTIGUOUS) != 0);
         // SAFETY: PyArray_Descr is alive as long as the array; the block has this many bytes.

@@ -57,7 +57,7 @@ pub fn rows() -> impl ExactSizeIterator<Item = Row> {
     (0..Row::COUNT).map(Row::at)
 }
 
-/// Every row with every combination of its concrete values, on six float32: what rules.md 16.9 counts.
+/// Every row with every combination of its concrete values, on six float32.
 pub fn calibration() -> impl Iterator<Item = (Row, Case)> {
     rows().flat_map(|row| {
         let product = |keyword: Keyword, class: &'static Class| {

@@ -114,7 +114,7 @@ fn a_dropped_capsule_releases_everything() {
     references.assert_only(id, Grade::Violation);
     let blocks = Scene::plain().edit(|it| growing(it, 0, 1000));
     blocks.assert_only(id, Grade::Violation);
-    // A cache takes one reference, whatever the number of rounds (trap 20.5).
+    // A cache takes one reference, whatever the number of rounds (P-BASELINE).
     let cache = Scene::plain().edit(|it| growing(it, 1, 2));
     assert_eq!(cache.said(id), Said::Holds);
     assert_eq!(cache.said("LIFE-REFCOUNT"), Said::Breaks(Grade::Info));

@@ -22,7 +22,7 @@ pub(super) fn false_consistent(ctx: &Context) -> Verdict {
         CopyArg::False => Probe::CopyNone,
         CopyArg::True => return Verdict::Silent,
     };
-    let Some((own, other)) = with_probe(ctx, probe) else {
+    let Some([own, other]) = with_probe(ctx, probe) else {
         return Verdict::Silent;
     };
     if !knows(ctx, Keyword::Copy) || !classes.dl_device.is_own() || pair::is_explained(ctx) {
@@ -80,7 +80,7 @@ pub(in crate::oracle) fn alike(
     keyword: Keyword,
     expected: &'static str,
 ) -> Verdict {
-    let Some((own, other)) = with_probe(ctx, probe) else {
+    let Some([own, other]) = with_probe(ctx, probe) else {
         return Verdict::Silent;
     };
     if !knows(ctx, keyword) || pair::is_explained(ctx) {

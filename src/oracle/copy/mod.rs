@@ -1,4 +1,4 @@
-//! Rules of the family COPY: whose memory an export holds, and whether it says so (rules.md section 8).
+//! Rules of the family COPY: whose memory an export holds, and whether it says so.
 //!
 //! Size 0 is exempt throughout: its [`Content`] is unknown. COPY-STREAM needs a device with streams, and
 //! COPY-LAYOUT-FREE grants something: neither has a function.

@@ -77,7 +77,7 @@ fn place(matter: &Matter, device: DLDevice) -> Place {
     }
 }
 
-/// Factor 1 for a device that turned out to be supported (16.2): for (alias, copy).
+/// Factor 1 for a device that turned out to be supported: for (alias, copy).
 fn reclassified(copy: CopyArg) -> (Mark, Mark) {
     match copy {
         CopyArg::Absent | CopyArg::None => (None, None),
@@ -98,7 +98,7 @@ fn kind_charge(matter: &Matter, managed: &Managed, content: Content) -> Charge {
             let kind = match max_version {
                 MaxVersion::Malformed => malformed_version_charge(matter),
                 MaxVersion::OneZero | MaxVersion::OneMore | MaxVersion::Two => {
-                    // An exporter without versioned capsules does so lawfully (16.7), unless the knob asks
+                    // An exporter without versioned capsules does so lawfully, unless the knob asks
                     // for more than a note.
                     let grade = profile.grade(Knob::RequireVersioned);
                     let is_noted = matter.seen.exporter.versioned || grade > INFO;
@@ -149,7 +149,7 @@ fn data_charge(matter: &Matter, content: Content, on_request: Option<(Mark, Mark
     let mark = match content {
         Content::Copy => copy,
         Content::Alias | Content::Overlap | Content::Mapped => alias,
-        // Size 0 and the like: what either of them may do, this may (16.7).
+        // Size 0 and the like: what either of them may do, this may.
         Content::Unknown => alias.min(copy),
     };
     let grade = mark?;

@@ -1,4 +1,4 @@
-//! The **input classes** of a call (rules.md 16.2): what the decision table distinguishes.
+//! The **input classes** of a call: what the decision table distinguishes.
 //!
 //! Goes in: the arguments and the array's own device. Comes out: [`Classes`], or for an argument that no
 //! verdict may rest on ([`Unclassed`]) nothing: `True` as a stream, a device pair whose type only some
@@ -228,8 +228,7 @@ impl Stream {
         }
     }
 
-    /// `None` for what Python takes for an int and some exporters do not: no value to judge by
-    /// (rules.md 16.2, 20.4).
+    /// `None` for what Python takes for an int and some exporters do not: no value to judge by.
     pub fn of(arg: &Arg) -> Option<Self> {
         let Arg::Given(value) = arg else {
             return Some(Self::None);
@@ -308,7 +307,7 @@ impl Classes {
     }
 }
 
-/// ROCm: 0 is the default stream, 1 and 2 are not allowed (rules.md 16.2).
+/// ROCm: 0 is the default stream, 1 and 2 are not allowed (STR-ROCM-VALUES).
 fn swap_for_rocm(stream: Stream) -> Stream {
     match stream {
         Stream::Zero => Stream::OneTwo,
@@ -419,21 +418,21 @@ mod tests {
         let seq = |kind, items: &[Scalar]| Arg::Given(Value::Seq(kind, items.into()));
         let (one, zero) = (Scalar::Int(1), Scalar::Int(0));
         for near in [
-            seq(SeqKind::List, &[one.clone(), zero.clone()]),
-            seq(SeqKind::TupleSubclass, &[one.clone(), zero.clone()]),
-            seq(SeqKind::Tuple, &[Scalar::Bool(true), zero.clone()]),
-            seq(SeqKind::Tuple, &[Scalar::Halves(2), zero.clone()]),
-            seq(SeqKind::Tuple, &[Scalar::Enum(1), zero.clone()]),
-            seq(SeqKind::Tuple, &[one.clone(), Scalar::Object]),
-            seq(SeqKind::Tuple, &[one.clone(), zero.clone(), zero.clone()]),
+            seq(SeqKind::List, &[one, zero]),
+            seq(SeqKind::TupleSubclass, &[one, zero]),
+            seq(SeqKind::Tuple, &[Scalar::Bool(true), zero]),
+            seq(SeqKind::Tuple, &[Scalar::Halves(2), zero]),
+            seq(SeqKind::Tuple, &[Scalar::Enum(1), zero]),
+            seq(SeqKind::Tuple, &[one, Scalar::Object]),
+            seq(SeqKind::Tuple, &[one, zero, zero]),
         ] {
             assert!(is_near_miss(&near), "{near:?}");
         }
         for far in [
-            seq(SeqKind::Tuple, &[one.clone()]),
-            seq(SeqKind::Tuple, &[Scalar::Object, zero.clone()]),
-            seq(SeqKind::Tuple, &[Scalar::Halves(3), zero.clone()]),
-            seq(SeqKind::Tuple, &[Scalar::Int(-1), zero.clone()]),
+            seq(SeqKind::Tuple, &[one]),
+            seq(SeqKind::Tuple, &[Scalar::Object, zero]),
+            seq(SeqKind::Tuple, &[Scalar::Halves(3), zero]),
+            seq(SeqKind::Tuple, &[Scalar::Int(-1), zero]),
             Arg::Given(Value::int(1)),
             Arg::NONE,
         ] {

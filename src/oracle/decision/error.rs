@@ -63,12 +63,12 @@ pub(super) fn word(matter: &Matter, class: ErrorClass) -> Word {
         && is_refusal
         && !matches!(matter.classes.max_version, MaxVersion::OneMore | MaxVersion::Two)
     {
-        // A code or a padding flag that this max_version need not know (16.7).
+        // A code or a padding flag that this max_version need not know.
         return Word::Lawful;
     }
     match cause(matter, token) {
         Cause::Is(blame, limit) => {
-            // Exporters support a dtype outside the standard for some calls only (16.7).
+            // Exporters support a dtype outside the standard for some calls only.
             let limit = if is_basic { limit } else { limit.min(WARNING) };
             blamed(blame, limit)
         }
@@ -101,7 +101,7 @@ fn settled(matter: &Matter, plain: Mark, token: Token) -> Result<Mark, ()> {
     Ok(plain)
 }
 
-/// Profile aat: the suite tolerates BufferError for copy=False across devices only (16.7).
+/// Profile aat: the suite tolerates BufferError for copy=False across devices only.
 fn aat(matter: &Matter, token: Token) -> Option<Word> {
     let grade = matter.profile.grade(Knob::Aat)?;
     let classes = matter.classes;
@@ -132,7 +132,7 @@ fn aat(matter: &Matter, token: Token) -> Option<Word> {
     Some(Word::Blamed(blame, grade))
 }
 
-/// A pair with `True` in it is no value to judge a refusal by (20.4).
+/// A pair with `True` in it is no value to judge a refusal by.
 fn has_bool_in_pair(matter: &Matter) -> bool {
     [&matter.case.call.max_version, &matter.case.call.dl_device].into_iter().any(|arg| {
         matches!(arg, Arg::Given(Value::Seq(_, items))

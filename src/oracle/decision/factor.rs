@@ -1,4 +1,4 @@
-//! The three **factors** of the decision table (rules.md 16.3 to 16.5) and their combination (16.6).
+//! The three **factors** of the decision table (data, kinds, order) and their combination.
 //!
 //! This file is the table: it says nothing of modifiers, profiles or probes. `tests/decision_table.rs`
 //! holds it against all 4116 rows of `decision_table.tsv`.
@@ -169,7 +169,7 @@ pub(super) fn order(classes: Classes) -> Order {
     Order { capsule, errors }
 }
 
-/// The row of the decision table (16.6).
+/// The row of the decision table.
 pub fn expected(classes: Classes) -> Cell {
     let data = data(classes);
     let kinds = kinds(classes.max_version);

@@ -1,10 +1,11 @@
-//! The **decision table**: how a call may end, by the classes of its arguments (rules.md section 16).
+//! The **decision table**: how a call may end, by the classes of its arguments.
 //!
 //! Goes in: a case, its observation, a profile. Comes out: a [`Ruling`] on the case's own export: lawful,
 //! or the one rule to blame and its grade, or nothing where no verdict may be based on what was seen. The
 //! ruling is taken once per judgement; the rules that are rows of the table only ask it.
 //!
-//! The pure table is [`expected`]; [`rule`] adds the modifiers of 16.7, the knobs, and one principle: where
+//! The pure table is [`expected`], for an array that the library exports; [`rule`] adds what other arrays
+//! and exporters change in it (the modifiers), the knobs, and one principle: where
 //! a rule's row in the catalogue says less than the table (SHOULD and AMBIGUOUS never give a violation),
 //! the row wins. These places are marked `demoted`.
 
@@ -98,7 +99,7 @@ pub fn rule(case: &Case, seen: &Observation, profile: &Profile) -> Ruling {
         .map(|tensor| Content::of(&seen.source, own, tensor));
     let mut ruling = Ruling { word: Word::NotJudged, classes: None, own, content };
     match seen.export.raised().map(|raised| raised.class) {
-        // Whatever the row says (16.1, EXC-CLASS).
+        // Whatever the row says (EXC-CLASS).
         Some(ErrorClass::System) => {
             ruling.word = Word::Blamed(Blame::ExcSystemerror, Grade::Violation);
             return ruling;
@@ -125,7 +126,7 @@ pub fn rule(case: &Case, seen: &Observation, profile: &Profile) -> Ruling {
         return ruling;
     };
     ruling.classes = Some(classes);
-    // Devices other than CUDA and ROCm agree on other objects as streams: only None counts (16.2).
+    // Devices other than CUDA and ROCm agree on other objects as streams: only None counts.
     if classes.stream != Stream::None
         && factor::effective(classes) == factor::Effective::Cuda
         && !matches!(own.device_type.0, 2 | 10 | 13)

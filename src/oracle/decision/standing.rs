@@ -28,7 +28,7 @@ impl Standing {
             Exportable::Unknown => {}
         }
         // A copy that was asked for proves nothing for a call that did not, and none at all for a call that
-        // forbade it: only the layout may be the problem (16.7).
+        // forbade it: only the layout may be the problem.
         let copy = CopyArg::of(&case.call.copy);
         let own = seen.device_before.device().unwrap_or(case.tensor.device);
         let is_proof = |probe: Option<Probe>, outcome: &Outcome| {

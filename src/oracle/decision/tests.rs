@@ -1,4 +1,4 @@
-//! The ruling on planted faults and their lawful twins, and the sweep that calibrates it (rules.md 16.9).
+//! The ruling on planted faults and their lawful twins, and the sweep that calibrates it.
 
 use super::super::testing::{Said, Scene, call, raised};
 use super::*;
@@ -45,7 +45,7 @@ fn every_call() -> Vec<Call> {
     })
 }
 
-/// The calibration of 16.9: NumPy 2.5.5 has nothing to say against it, nor has any probe.
+/// The calibration: whatever is asked of a lawful exporter, its answer is granted, and so is any probe's.
 #[test]
 fn a_lawful_exporter_is_never_accused_whatever_the_call_and_the_array() {
     let plain = Tensor::plain();
@@ -191,7 +191,7 @@ fn streams_are_judged_by_the_device() {
     // SYCL queues and the like: only None is judged.
     let one_api = on(DLDevice::new(14, 0), Value::Scalar(Scalar::Object));
     assert_eq!(blame(&one_api), Word::NotJudged);
-    // `True` is no test value (20.4).
+    // `True` is no test value.
     assert_eq!(blame(&on(DLDevice::CPU, Value::bool(true)).answering(&[])), Word::NotJudged);
 }
 

@@ -1,4 +1,4 @@
-//! A **token** is one way a call can end, as the decision table names it (rules.md 16.1); a **cell** says
+//! A **token** is one way a call can end, as the decision table names it; a **cell** says
 //! how each token is graded.
 
 use crate::oracle::{ErrorClass, Grade};

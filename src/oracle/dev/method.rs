@@ -24,15 +24,13 @@ pub(super) fn is_tuple(ctx: &Context) -> Verdict {
         DeviceAnswer::Pair { container: Container::List, .. } => (Grade::Warning, "list"),
         DeviceAnswer::Pair { container: Container::Other, .. } => (Grade::Violation, "other"),
         DeviceAnswer::Malformed(_) => (Grade::Violation, "malformed"),
-        // DEV-TYPE-ELEM is contested and accuses nobody; a word or None is no device type to anyone.
-        DeviceAnswer::NoNumber(DeviceElement::Type, _) => (Grade::Violation, "no number"),
-        // DEV-ID-ELEM
-        DeviceAnswer::NoNumber(DeviceElement::Id, _) => return Verdict::Silent,
+        // DEV-TYPE-ELEM, DEV-ID-ELEM
+        DeviceAnswer::NoNumber(..) => return Verdict::Silent,
         DeviceAnswer::Raised(_) => return Verdict::Silent,
     };
     ctx.breaks(grade, || {
         let seen = match &ctx.seen.device_before {
-            DeviceAnswer::NoNumber(_, text) | DeviceAnswer::Malformed(text) => text.clone(),
+            DeviceAnswer::Malformed(text) => text.clone(),
             _ => format!("a {key} with two elements"),
         };
         evidence(
@@ -45,16 +43,18 @@ pub(super) fn is_tuple(ctx: &Context) -> Verdict {
 }
 
 pub(super) fn type_element(ctx: &Context) -> Verdict {
+    let expected = "a device type that operator.index takes: an int or an IntEnum member";
+    if let DeviceAnswer::NoNumber(DeviceElement::Type, text) = &ctx.seen.device_before {
+        // A word or None is no device type to anyone; contested is the Enum only.
+        return ctx.breaks(Grade::Violation, || {
+            evidence("no number", expected, text.clone(), [method_fact(text)])
+        });
+    }
     let DeviceAnswer::Pair { type_element, device, .. } = &ctx.seen.device_before else {
         return Verdict::Silent;
     };
     ctx.require(*type_element != Number::Enum, Grade::Warning, || {
-        evidence(
-            "Enum",
-            "a device type that operator.index takes: an int or an IntEnum member",
-            "a member of a plain Enum",
-            [method_fact(device)],
-        )
+        evidence("Enum", expected, "a member of a plain Enum", [method_fact(device)])
     })
 }
 

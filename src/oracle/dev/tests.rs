@@ -1,7 +1,9 @@
 use crate::abi::DLDevice;
 use crate::case::{Access, Call, Keyword, Object, Probe, Tensor, Value};
 use crate::oracle::testing::{Said, Scene, call, raised};
-use crate::oracle::{Container, DeviceAnswer, ErrorClass, Grade, Number, Outcome, Raised};
+use crate::oracle::{
+    Container, DeviceAnswer, DeviceElement, ErrorClass, Grade, Number, Outcome, Raised,
+};
 
 fn on(device: (i32, i32), args: &[(Keyword, Value)]) -> Scene {
     let device = DLDevice::new(device.0, device.1);
@@ -53,7 +55,19 @@ fn the_answer_is_a_tuple_of_two_numbers() {
     none.assert_only(id, Grade::Violation);
 }
 
-/// Trap 20.4: what `operator.index` takes is a number.
+/// A word is no number to anyone: one report, and not as a malformed answer too.
+#[test]
+fn an_element_that_is_no_number_is_accused_under_its_own_rule() {
+    for (element, id) in
+        [(DeviceElement::Type, "DEV-TYPE-ELEM"), (DeviceElement::Id, "DEV-ID-ELEM")]
+    {
+        let word = answering(DeviceAnswer::NoNumber(element, "('cpu', '0')".into()));
+        word.assert_only(id, Grade::Violation);
+        assert_eq!(word.said("DEV-TUPLE"), Said::Silent);
+    }
+}
+
+/// Trap: what `operator.index` takes is a number.
 #[test]
 fn elements_are_numbers_to_their_users() {
     let said = |id, kind, index| answering(pair((1, 0), Container::Tuple, [kind, index])).said(id);
@@ -101,7 +115,7 @@ fn the_device_is_one_that_exists() {
     assert_eq!(on((17, 0), &[]).under("aat").said(kind), Said::Breaks(Grade::Violation));
 }
 
-/// Trap 20.4: a device that the call invented, stamped by the exporter.
+/// Trap: a device that the call invented, stamped by the exporter.
 #[test]
 fn invented_devices_say_nothing_of_the_exporter() {
     for (device, id) in [(99, 0), (1, 3)] {

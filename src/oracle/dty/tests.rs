@@ -94,7 +94,7 @@ fn bool_as_a_number_is_an_old_habit_in_a_legacy_struct() {
     assert_eq!(legacy((6, 8, 1)).said("DTY-BOOL"), Said::Holds);
     legacy((1, 8, 1)).assert_only("DTY-BOOL", Grade::Warning);
     legacy((0, 8, 1)).assert_only("DTY-MATCH", Grade::Violation);
-    // Bytes other than 0 and 1 are never judged (trap 20.1).
+    // Bytes other than 0 and 1 are never judged.
     let odd = legacy((6, 8, 1)).edit(|it| it.tensor().elements = Elements::SameValues);
     odd.assert_lawful();
 }
@@ -137,7 +137,7 @@ fn unknown_codes_are_judged_where_the_table_is_silent() {
     for code in [18, 129, 200] {
         assert_eq!(registered(code).said(id), Said::Breaks(Grade::Info));
     }
-    // A newer library (P-NEWER, trap 20.4).
+    // A newer library (P-NEWER).
     let newer = exported(array("float32"), (60, 32, 1))
         .edit(|it| it.managed().version = Some(DLPackVersion { major: 1, minor: 4 }));
     assert_eq!(newer.said(id), Said::Breaks(Grade::Info));
@@ -146,7 +146,7 @@ fn unknown_codes_are_judged_where_the_table_is_silent() {
     assert_eq!(registered(2).said("DTY-OPAQUE"), Said::Holds);
 }
 
-/// Trap 20.1: JAX without x64 builds a float32 for a float64.
+/// Trap: JAX without x64 builds a float32 for a float64.
 #[test]
 fn the_built_array_s_type_counts_not_the_case_s() {
     let scene = exported(array("float64"), (2, 32, 1)).edit(|it| {

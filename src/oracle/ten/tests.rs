@@ -60,7 +60,7 @@ fn the_shape_is_there_and_is_the_array_s() {
         it.tensor().memory = Memory::Unknown;
     });
     missing.assert_only("TEN-SHAPE-PTR", Grade::Violation);
-    // Rank 0: NULL or not, nothing is read (trap 20.2).
+    // Rank 0: NULL or not, nothing is read.
     let scalar = Scene::new(array(&[], Layout::C), Default::default());
     assert_eq!(scalar.said("TEN-SHAPE-PTR"), Said::Holds);
     scalar.edit(|it| it.tensor().shape_pointer = 0x5000).assert_lawful();
@@ -78,7 +78,7 @@ fn the_shape_is_there_and_is_the_array_s() {
 fn a_shape_that_overflows_is_recorded() {
     let id = "TEN-SHAPE-OVERFLOW";
     assert_eq!(Scene::plain().said(id), Said::Holds);
-    // A broadcast array, which has no such memory (trap 20.2).
+    // A broadcast array, which has no such memory.
     let huge = versioned(strided(&[1 << 31, 1 << 31], &[0, 0]));
     assert_eq!(huge.said(id), Said::Breaks(Grade::Info));
     huge.assert_lawful();
@@ -159,7 +159,7 @@ fn strides_count_elements() {
     assert_eq!(odd.said(id), Said::Breaks(Grade::Violation));
 }
 
-/// Trap 20.2.
+/// Trap: an axis of length 0 or 1, or an array without elements, has no stride that counts.
 #[test]
 fn strides_that_mean_nothing_are_not_compared() {
     let id = "TEN-STRIDES-UNIT";
@@ -236,7 +236,7 @@ fn data_is_an_address_where_there_are_elements() {
     assert_eq!(Scene::plain().said(id), Said::Holds);
 }
 
-/// Trap 20.2: no address verdict without elements.
+/// Trap: no address verdict without elements.
 #[test]
 fn data_without_elements_is_anything() {
     let empty = Scene::new(array(&[0], Layout::C), Default::default());
@@ -332,13 +332,13 @@ fn an_alias_shows_the_source_s_elements() {
     let differ = Elements::Differ {
         index: Shape::from_slice(&[2]),
         expected: vec![0, 0, 0, 0],
-        // -0.0 counts (trap 20.1).
+        // -0.0 counts.
         seen: vec![0, 0, 0, 0x80],
     };
     let wrong = Scene::plain().edit(|it| it.tensor().elements = differ.clone());
     wrong.assert_only(id, Grade::Violation);
     assert_eq!(Scene::plain().said(id), Said::Holds);
-    // Truth values and NaN payloads (trap 20.1).
+    // Truth values and NaN payloads.
     let same = Scene::plain().edit(|it| it.tensor().elements = Elements::SameValues);
     assert_eq!(same.said(id), Said::Breaks(Grade::Info));
     same.assert_lawful();
