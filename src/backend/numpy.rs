@@ -259,21 +259,13 @@ impl Numpy {
                 Access::Writable => base,
                 Access::ReadOnly => mappings.read_only.bind(py),
             };
-            let dtype = self.dtype(py, tensor.dtype).map_err(|Inexpressible(reason)| {
-                pyo3::exceptions::PyTypeError::new_err(reason)
-            })?;
+            let dtype = self
+                .dtype(py, tensor.dtype)
+                .map_err(|Inexpressible(reason)| pyo3::exceptions::PyTypeError::new_err(reason))?;
             let class = base.get_type();
             let first = (tensor.lead() as i128 - span.low) as usize;
             let class = class.as_ptr().cast();
-            self.api.new_view(
-                py,
-                class,
-                &dtype,
-                &tensor.shape,
-                &tensor.byte_strides(),
-                base,
-                first,
-            )
+            self.api.new_view(py, class, &dtype, &tensor.shape, &tensor.byte_strides(), base, first)
         };
         made().map_err(|error| refused(py, &error))
     }
