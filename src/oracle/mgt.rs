@@ -1,6 +1,6 @@
 //! **MGT**: the struct around the tensor: version, flags, deleter, alignment.
 
-use super::export::{Asked, Export, Fault, Layer, Word, evidence};
+use super::export::{Asked, Export, Fault, Layer, Word, evidence, flags_with_dtype};
 use super::{Context, Grade, Of, On, Rule, Verdict, What};
 use crate::abi::{
     DLDeviceType, DLPackVersion, FLAG_IS_COPIED, FLAG_READ_ONLY, FLAG_SUBBYTE_PADDED, KNOWN_VERSION,
@@ -217,19 +217,11 @@ fn flag_subbyte(ctx: &Context) -> Verdict {
             false => Word::Silent,
         },
         |export, tensor| {
-            evidence(
+            flags_with_dtype(
+                export,
+                tensor,
                 "flag bit 2",
                 "flag bit 2 (sub-byte type padded) only with types narrower than 8 bits",
-                format!(
-                    "flags {} with dtype {} {}",
-                    export.managed.flags,
-                    tensor.dtype,
-                    export.place()
-                ),
-                [
-                    export.fact(What::Flags, export.managed.flags),
-                    export.fact(What::Dtype, tensor.dtype),
-                ],
             )
         },
     )
