@@ -13,7 +13,7 @@ use dlpack_fuzz::oracle::{Grade, Profile, catalogue, judge};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use std::sync::LazyLock;
+use std::sync::{LazyLock, Mutex};
 use std::time::Duration;
 
 /// Tells the child which exporters to run: `module:class=probe;probe` each, separated by spaces.
@@ -278,11 +278,11 @@ const UNDECIDED: [(&str, &str); 1] = [(
 fn each_fault_is_shown_by_its_reproducer_and_not_shown_on_the_lawful_twin() {
     let python = Path::new(env!("DLPACK_FUZZ_ENV_DEFAULT")).join("bin/python");
     let limit = Duration::from_secs(60);
-    let mut wrong = Vec::new();
-    for fault in &*FAULTS {
+    let check = |fault: &Fault| {
+        let mut wrong = Vec::new();
         let key = ("spec".into(), fault.rule.clone(), fault.grade);
         let Some(accused) = RESULTS.get(&fault.exporter()).and_then(|all| all.get(&key)) else {
-            continue; // the other test complains
+            return wrong; // the other test complains
         };
         let shown = confirm(&accused.script, &accused.cause, &python, limit);
         let is_undecided = UNDECIDED.iter().any(|(name, _)| *name == fault.name);
@@ -301,7 +301,17 @@ fn each_fault_is_shown_by_its_reproducer_and_not_shown_on_the_lawful_twin() {
                 accused.case
             ));
         }
-    }
+        wrong
+    };
+    // Two interpreters per fault: several at a time.
+    let next = Mutex::new(FAULTS.iter());
+    let take = || next.lock().expect("no thread panics while it holds this").next();
+    let wrong: Vec<_> = std::thread::scope(|scope| {
+        let threads: Vec<_> = (0..std::thread::available_parallelism().map_or(1, usize::from))
+            .map(|_| scope.spawn(|| std::iter::from_fn(take).flat_map(check).collect::<Vec<_>>()))
+            .collect();
+        threads.into_iter().flat_map(|it| it.join().expect("no script stops a thread")).collect()
+    });
     assert!(wrong.is_empty(), "{} wrong:\n{}", wrong.len(), wrong.join("\n"));
 }
 
