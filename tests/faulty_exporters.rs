@@ -1,15 +1,20 @@
 //! Every faulty exporter of `tests/exporters/faults.py` is caught under the rule that it breaks and accused of
-//! nothing else, and the lawful exporter that they derive from is not accused at all.
+//! nothing else, and the lawful exporter that they derive from is not accused at all. The reproducer of each
+//! shows the fault on it, and not on the lawful one.
 //!
 //! The exporters run in child processes (this test program again), as some of them hand out invalid memory and
 //! as the folder of the Python modules is told by an environment variable.
 
+use dlpack_fuzz::abi::DLDevice;
 use dlpack_fuzz::case::{Case, Probe, Probes, Rng, Vocabulary, generate};
+use dlpack_fuzz::finding::{Cause, ReproInput, Reproduced, confirm, reproducer};
 use dlpack_fuzz::host::{Detail, Options, Session};
 use dlpack_fuzz::oracle::{Grade, Profile, catalogue, judge};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::sync::{LazyLock, Mutex};
+use std::time::Duration;
 
 /// Tells the child which exporters to run: `module:class=probe;probe` each, separated by spaces.
 const EXPORTERS: &str = "DLPACK_FUZZ_TEST_EXPORTERS";
@@ -37,10 +42,23 @@ impl Fault {
     fn exporter(&self) -> String {
         format!("faults:{}", self.name)
     }
+
+    fn title(&self) -> String {
+        format!("{} ({}): {}", self.name, self.rule, self.description)
+    }
 }
 
-/// What an exporter was accused of: by profile, rule and grade, how often and with which case first.
-type Accusations = BTreeMap<(String, String, Grade), (usize, String)>;
+/// What an exporter was accused of, by profile, rule and grade.
+type Accusations = BTreeMap<(String, String, Grade), Accused>;
+
+struct Accused {
+    count: usize,
+    /// The first case, with what was expected and seen.
+    case: String,
+    /// The reproducer of it, and its cause.
+    script: String,
+    cause: Cause,
+}
 
 fn exporters() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/exporters")
@@ -55,6 +73,15 @@ fn python(script: &str) -> String {
     assert!(output.status.success(), "{script}: {}", String::from_utf8_lossy(&output.stderr));
     String::from_utf8(output.stdout).expect("ASCII")
 }
+
+static FAULTS: LazyLock<Vec<Fault>> = LazyLock::new(faults);
+
+/// What each of them is accused of.
+static RESULTS: LazyLock<BTreeMap<String, Accusations>> = LazyLock::new(|| {
+    let names: Vec<_> =
+        FAULTS.iter().map(|fault| (fault.exporter(), fault.probes.clone())).collect();
+    run(&names)
+});
 
 fn faults() -> Vec<Fault> {
     let list =
@@ -102,15 +129,16 @@ fn run(exporters: &[(String, String)]) -> BTreeMap<String, Accusations> {
                     results.insert(name.to_string(), std::mem::take(&mut accusations));
                     finished += 1;
                 }
-                [profile, rule, grade, count, case] => {
+                [profile, rule, grade, count, case, script] => {
                     let grade = match grade {
                         "Violation" => Grade::Violation,
                         "Warning" => Grade::Warning,
                         _ => Grade::Info,
                     };
                     let count = count.parse().expect("a number");
-                    accusations
-                        .insert((profile.into(), rule.into(), grade), (count, case.to_string()));
+                    let (script, cause) = serde_json::from_str(script).expect("the child's JSON");
+                    let accused = Accused { count, case: case.to_string(), script, cause };
+                    accusations.insert((profile.into(), rule.into(), grade), accused);
                 }
                 _ => panic!("not the child's: {line}"),
             }
@@ -153,8 +181,10 @@ fn child() {
                 .collect(),
         };
         let profiles = if name == LAWFUL { &["spec", "strict", "lenient"][..] } else { &["spec"] };
-        for ((profile, rule, grade), (count, case)) in accuse(name, probes, profiles) {
-            println!("\n{MARK}{profile}\t{rule}\t{grade:?}\t{count}\t{case}");
+        for ((profile, rule, grade), accused) in accuse(name, probes, profiles) {
+            let Accused { count, case, script, cause } = accused;
+            let script = serde_json::to_string(&(script, cause)).expect("plain data");
+            println!("\n{MARK}{profile}\t{rule}\t{grade:?}\t{count}\t{case}\t{script}");
         }
         println!("\n{MARK}end\t{name}");
     }
@@ -182,12 +212,21 @@ fn accuse(name: &str, probes: Probes, profiles: &[&str]) -> Accusations {
                     violation.rule
                 );
                 let key = (profile.name().to_string(), violation.rule.to_string(), violation.grade);
-                let text = || {
+                let accused = || {
                     let evidence = &violation.evidence;
-                    format!("{case} [{} / {}]", evidence.expected, evidence.seen)
-                        .replace(['\t', '\n'], " ")
+                    let text = format!("{case} [{} / {}]", evidence.expected, evidence.seen)
+                        .replace(['\t', '\n'], " ");
+                    let cause = Cause::from(violation.clone());
+                    let script = reproducer(&ReproInput {
+                        case: &case,
+                        cause: &cause,
+                        build: &session.source(&case),
+                        versions: &session.versions(),
+                        own: seen.device_before.device().unwrap_or(DLDevice::CPU),
+                    });
+                    Accused { count: 0, case: text, script, cause }
                 };
-                accusations.entry(key).or_insert_with(|| (0, text())).0 += 1;
+                accusations.entry(key).or_insert_with(accused).count += 1;
             }
         }
         leaks += usize::from(seen.ledger.growth.is_some());
@@ -205,15 +244,12 @@ fn the_exporters_pass_their_own_tests() {
 
 #[test]
 fn each_fault_is_caught_under_its_rule_and_no_other() {
-    let faults = faults();
+    let faults = &*FAULTS;
     assert!(faults.len() >= 35);
-    let names: Vec<_> =
-        faults.iter().map(|fault| (fault.exporter(), fault.probes.clone())).collect();
-    let results = run(&names);
     let mut wrong = Vec::new();
-    for fault in &faults {
-        let title = format!("{} ({}): {}", fault.name, fault.rule, fault.description);
-        let Some(accusations) = results.get(&fault.exporter()) else {
+    for fault in faults {
+        let title = fault.title();
+        let Some(accusations) = RESULTS.get(&fault.exporter()) else {
             wrong.push(format!("{title}\n    ended its process"));
             continue;
         };
@@ -222,7 +258,7 @@ fn each_fault_is_caught_under_its_rule_and_no_other() {
         if !caught {
             wrong.push(format!("{title}\n    not caught as {:?}", fault.grade));
         }
-        for ((_, rule, grade), (count, case)) in accusations {
+        for ((_, rule, grade), Accused { count, case, .. }) in accusations {
             let allowed = *rule == fault.rule && *grade <= fault.grade || fault.also.contains(rule);
             if *grade == Grade::Violation && !allowed {
                 wrong.push(format!("{title}\n    also {rule}, {count} times: {case}"));
@@ -232,13 +268,60 @@ fn each_fault_is_caught_under_its_rule_and_no_other() {
     assert!(wrong.is_empty(), "{} wrong:\n{}", wrong.len(), wrong.join("\n"));
 }
 
+/// Faults whose script cannot decide, with the reason.
+const UNDECIDED: [(&str, &str); 1] = [(
+    "error_left_behind",
+    "CPython raises the exception that was left behind wherever it looks next, which may be in the script",
+)];
+
+#[test]
+fn each_fault_is_shown_by_its_reproducer_and_not_shown_on_the_lawful_twin() {
+    let python = Path::new(env!("DLPACK_FUZZ_ENV_DEFAULT")).join("bin/python");
+    let limit = Duration::from_secs(60);
+    let check = |fault: &Fault| {
+        let mut wrong = Vec::new();
+        let key = ("spec".into(), fault.rule.clone(), fault.grade);
+        let Some(accused) = RESULTS.get(&fault.exporter()).and_then(|all| all.get(&key)) else {
+            return wrong; // the other test complains
+        };
+        let shown = confirm(&accused.script, &accused.cause, &python, limit);
+        let is_undecided = UNDECIDED.iter().any(|(name, _)| *name == fault.name);
+        if (shown == Reproduced::Confirmed) == is_undecided {
+            wrong.push(format!("{}\n    {shown}\n    {}", fault.title(), accused.case));
+        }
+        let call =
+            |module: &str, class: &str| format!("import {module}\nx = {module}.{class}(source)\n");
+        let (faulty, lawful) = (call("faults", &fault.name), call("lawful", "Exporter"));
+        assert!(accused.script.contains(&faulty), "{}", accused.script);
+        let twin = accused.script.replace(&faulty, &lawful);
+        if confirm(&twin, &accused.cause, &python, limit) == Reproduced::Confirmed {
+            wrong.push(format!(
+                "{}\n    shown on the lawful twin: {}",
+                fault.title(),
+                accused.case
+            ));
+        }
+        wrong
+    };
+    // Two interpreters per fault: several at a time.
+    let next = Mutex::new(FAULTS.iter());
+    let take = || next.lock().expect("no thread panics while it holds this").next();
+    let wrong: Vec<_> = std::thread::scope(|scope| {
+        let threads: Vec<_> = (0..std::thread::available_parallelism().map_or(1, usize::from))
+            .map(|_| scope.spawn(|| std::iter::from_fn(take).flat_map(check).collect::<Vec<_>>()))
+            .collect();
+        threads.into_iter().flat_map(|it| it.join().expect("no script stops a thread")).collect()
+    });
+    assert!(wrong.is_empty(), "{} wrong:\n{}", wrong.len(), wrong.join("\n"));
+}
+
 #[test]
 fn the_lawful_exporter_is_not_accused() {
     let results = run(&[(LAWFUL.into(), String::new())]);
     let accusations = results.get(LAWFUL).expect("the lawful exporter does not end its process");
     let wrong: Vec<_> = (accusations.iter())
         .filter(|((profile, _, grade), _)| profile == "spec" || *grade == Grade::Violation)
-        .map(|((profile, rule, grade), (count, case))| {
+        .map(|((profile, rule, grade), Accused { count, case, .. })| {
             format!("{profile}: {grade:?} {rule}, {count} times: {case}")
         })
         .collect();

@@ -169,6 +169,8 @@ mod tests {
             (Of::Export, What::Outcome, "capsule", "TypeError"),
             (Of::Export, What::CapsuleName, "b'dltensor_versioned'", "b'dltensor'"),
             (legacy, What::CapsuleName, "b'dltensor'", "None"),
+            (Of::Export, What::NameFits, "True", "False"),
+            (legacy, What::NameFits, "True", "False"),
             (Of::Export, What::HasDestructor, "True", "False"),
             (Of::Export, What::Version, "(1, 0)", "(1, 1)"),
             (legacy, What::Version, "None", "(1, 0)"),
@@ -184,12 +186,16 @@ mod tests {
             (Of::Export, What::DataIsNull, "False", "True"),
             (Of::Export, What::Memory, "alias", "overlap"),
             (copy, What::Memory, "distinct", "alias"),
+            (legacy, What::Shares, "True", "False"),
+            (copy, What::Shares, "False", "True"),
             (Of::Export, What::Elements, "same", "differ"),
             (copy, What::Elements, "same", "differ"),
             (Of::Export, What::WriteThrough, "True", "False"),
             (copy, What::WriteThrough, "False", "True"),
             (Of::Export, What::DeviceMethod, "(1, 0)", "(2, 0)"),
+            (Of::Export, What::DeviceForm, "tuple of int and int", "list of int and int"),
             (Of::Export, What::ReferenceGrowth, "0.00", "1"),
+            (Of::Export, What::ArgumentReferences, "0.00", "1"),
             (Of::Export, What::PendingError, "None", "ValueError"),
             (Of::Export, What::Aligned, "True", "False"),
             (Of::Export, What::SourceState, "same", "changed"),
@@ -249,6 +255,7 @@ mod tests {
             ("return 7", What::Outcome, "int"),
             ("raise SystemError from ValueError()", What::PendingError, "ValueError"),
             ("return 7", What::DeviceMethod, "KeyError"),
+            ("raise SystemError from ValueError()", What::PendingError, "True"),
         ] {
             let cause = broken(&[(Of::Export, what, value)]);
             assert_eq!(
@@ -257,6 +264,18 @@ mod tests {
                 "{body}"
             );
         }
+    }
+
+    /// `True` and small ints count no references on newer Pythons; a tuple does.
+    #[test]
+    fn references_of_arguments_are_counted() {
+        let class = "import numpy as np\nsource = np.arange(6)\nkept = []\nclass X:\n    def __dlpack__(self, **kw):\n        ";
+        let case = "array(shape=(6,), dtype='int64').__dlpack__(copy=None, max_version=(1, 0))";
+        let kept = broken(&[(Of::Export, What::ArgumentReferences, "1.02")]);
+        let leak = format!("{class}kept.append(kw['max_version'])\nx = X()\n");
+        assert_eq!(run(case, &leak, &kept), Reproduced::Confirmed);
+        let lawful = format!("{class}kept[:] = [kw['max_version']]\nx = X()\n");
+        assert_eq!(run(case, &lawful, &kept), Reproduced::NotShown);
     }
 
     #[test]

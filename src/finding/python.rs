@@ -3,6 +3,9 @@
 use crate::case::{Arg, Call, Extra, Keys, Scalar, SeqKind, Value};
 use std::collections::BTreeSet;
 
+/// What a call begins with.
+pub const CALLEE: &str = "x.__dlpack__";
+
 /// A call as an expression on `x`, such as `x.__dlpack__(copy=True)`.
 pub fn call(call: &Call, needs: &mut Needs) -> String {
     let mut arguments = vec![];
@@ -26,7 +29,7 @@ pub fn call(call: &Call, needs: &mut Needs) -> String {
         }
         _ => arguments.extend(named.iter().map(|(name, value)| format!("{name}={value}"))),
     }
-    format!("x.__dlpack__({})", arguments.join(", "))
+    format!("{CALLEE}({})", arguments.join(", "))
 }
 
 /// Names that an expression uses: parts of the template, `np` and `own`.

@@ -9,7 +9,7 @@
 mod facts;
 mod template;
 
-use super::python::{self, Needs};
+use super::python::{self, CALLEE, Needs};
 use super::{Cause, Crash, Death, Versions, Violation};
 use crate::abi::DLDevice;
 use crate::case::{Case, Probe};
@@ -78,6 +78,17 @@ impl<'a> Script<'a> {
         python::call(&call, &mut self.needs)
     }
 
+    /// Every export that the case makes.
+    fn case_exports(&self) -> Vec<Of> {
+        let probes = self.input.case.probes.iter().map(|probe| Of::Probe(ProbeName(probe)));
+        std::iter::once(Of::Export).chain(probes).collect()
+    }
+
+    /// Their calls: a leak is counted over all of them.
+    fn round(&mut self) -> Vec<String> {
+        self.case_exports().into_iter().map(|of| self.call(of)).collect()
+    }
+
     fn show_violation(&mut self, violation: &Violation) {
         let facts = &violation.evidence.facts;
         self.need("hook");
@@ -104,7 +115,7 @@ impl<'a> Script<'a> {
         }
         self.line("facts = [  # what, as it is now, as it was reported");
         for fact in facts {
-            let now = self.look_up(fact);
+            let now = self.look_up(fact, facts);
             let what = text(&self.name(fact));
             self.line(&format!("    ({what}, {now}, {}),", text(&reported(fact))));
         }
@@ -117,8 +128,7 @@ impl<'a> Script<'a> {
     }
 
     fn show_crash(&mut self, crash: &Crash) {
-        let probes = self.input.case.probes.iter().map(|probe| Of::Probe(ProbeName(probe)));
-        let exports: Vec<Of> = std::iter::once(Of::Export).chain(probes).collect();
+        let exports = self.case_exports();
         let fate = match crash.death {
             Death::Signal(_) => format!("the process dies by {}", crash.death),
             Death::Exit(code) => format!("the process exits with status {code}"),
@@ -147,8 +157,10 @@ impl<'a> Script<'a> {
 
     /// A fact in words: the call and what of it.
     fn name(&mut self, fact: &Fact) -> String {
-        if fact.what == What::DeviceMethod {
-            return "x.__dlpack_device__()".into();
+        match fact.what {
+            What::DeviceMethod => return "x.__dlpack_device__()".into(),
+            What::DeviceForm => return "types in x.__dlpack_device__()".into(),
+            _ => {}
         }
         let what = serde_json::to_value(fact.what).expect("a unit variant is a string");
         let what = what.as_str().unwrap_or_default().replace('-', " ");
@@ -156,13 +168,29 @@ impl<'a> Script<'a> {
     }
 
     /// The expression that looks a fact up again.
-    fn look_up(&mut self, fact: &Fact) -> String {
+    fn look_up(&mut self, fact: &Fact, facts: &[Fact]) -> String {
         let part = part(fact.what);
         self.need(part);
         match fact.what {
-            What::DeviceMethod | What::SourceState => format!("{part}()"),
-            What::ReferenceGrowth | What::PendingError => {
-                format!("{part}(lambda: {})", self.call(fact.of))
+            What::DeviceMethod | What::DeviceForm | What::SourceState => format!("{part}()"),
+            What::ArgumentReferences => {
+                let calls = self.round().into_iter();
+                let calls =
+                    calls.map(|call| format!("lambda f: {}", call.replacen(CALLEE, "f", 1)));
+                format!("{part}({})", calls.collect::<Vec<_>>().join(", "))
+            }
+            // Which exception it was, the report does not know.
+            What::PendingError if fact.value == "True" => {
+                format!("{part}(lambda: {}) is not None", self.call(fact.of))
+            }
+            What::PendingError => format!("{part}(lambda: {})", self.call(fact.of)),
+            What::ReferenceGrowth => {
+                let calls = self.round().into_iter().map(|call| format!("lambda: {call}"));
+                format!("{part}({})", calls.collect::<Vec<_>>().join(", "))
+            }
+            What::Shares => {
+                let others = exports(facts).into_iter().filter(|of| *of != fact.of).map(variable);
+                format!("{part}({}, {})", variable(fact.of), others.collect::<Vec<_>>().join(", "))
             }
             _ => format!("{part}({})", variable(fact.of)),
         }

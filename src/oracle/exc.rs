@@ -7,8 +7,8 @@ use super::decision::{Blame, Content, CopyArg, DlDevice, Own, Standing, Stream, 
 use super::pair::content;
 use super::words::{by_table, facts_of, knows, on_outcome, on_pair, phrase};
 use super::{
-    Context, ErrorClass, Evidence, Exportable, Grade, Of, On, Outcome, ProbeName, Rule, Verdict,
-    What,
+    Context, ErrorClass, Evidence, Exportable, Fact, Grade, Of, On, Outcome, ProbeName, Rule,
+    Verdict, What,
 };
 use crate::case::{Keyword, Probe};
 
@@ -58,7 +58,7 @@ fn systemerror(ctx: &Context) -> Verdict {
             key: "pending".into(),
             expected: "a call that returns a result leaves no exception set".to_owned(),
             seen: format!("{}, with an exception set", phrase(ctx, of, outcome)),
-            facts: facts_of(of, outcome, &[What::Outcome, What::PendingError]),
+            facts: facts_of(of, outcome, &[What::PendingError]),
         }),
         None => Verdict::Holds,
     }
@@ -123,7 +123,11 @@ fn state(ctx: &Context) -> Verdict {
             key: "changed".into(),
             expected: "after an exception the array is unchanged".to_owned(),
             seen: format!("{}; afterwards: {change}", phrase(ctx, Of::Export, &ctx.seen.export)),
-            facts: facts_of(Of::Export, &ctx.seen.export, &[What::Outcome]),
+            facts: [
+                facts_of(Of::Export, &ctx.seen.export, &[What::Outcome]),
+                vec![Fact { of: Of::Export, what: What::SourceState, value: "changed".into() }],
+            ]
+            .concat(),
         });
     }
     let Some(plain) = ctx.seen.probe(Probe::Plain) else {

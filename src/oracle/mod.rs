@@ -132,6 +132,8 @@ pub enum What {
     Outcome,
     /// The capsule's name, `repr` of bytes or `None`.
     CapsuleName,
+    /// `True` if the struct can be the one that the name promises (CAP-STRUCT-MATCHES-NAME).
+    NameFits,
     /// `True` or `False`.
     HasDestructor,
     /// `(major, minor)`; `None` in a legacy struct.
@@ -144,6 +146,7 @@ pub enum What {
     Device,
     /// `(code, bits, lanes)`.
     Dtype,
+    /// Decimal; `out of range` below 0 or above 1024.
     Ndim,
     /// Tuple of ints, or `None` for a NULL pointer.
     Shape,
@@ -154,15 +157,24 @@ pub enum What {
     DataIsNull,
     /// `alias`, `overlap`, `distinct`: the export's memory against the source's.
     Memory,
+    /// `True` if the export's memory is in part another export's of the evidence.
+    Shares,
     /// `same` or `differ`: the elements against the source's.
     Elements,
     /// `True` if a write through the export shows in the source.
     WriteThrough,
-    /// `repr` of what `__dlpack_device__()` answers, or the name of the exception's type.
+    /// The two numbers that `__dlpack_device__()` answers, `repr` of another answer, or the name of the
+    /// exception's type.
     DeviceMethod,
-    /// References of the source that a thousand exports leave behind, divided by a thousand.
+    /// Types of that answer and of its elements, such as `tuple of int and int`.
+    DeviceForm,
+    /// References of the source that a thousand rounds of the case's calls leave behind, divided by a
+    /// thousand.
     ReferenceGrowth,
-    /// Name of the exception type that is set after the call although it returned, or `None`.
+    /// The same for the objects that are passed as arguments.
+    ArgumentReferences,
+    /// Name of the exception type that is set after the call although it returned, `True` where the name
+    /// is not known, or `None`.
     PendingError,
     /// Alignment of the struct pointer and of shape and strides: `True` if all are multiples of 8.
     Aligned,

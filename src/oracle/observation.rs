@@ -122,7 +122,7 @@ pub enum DeviceAnswer {
     },
     /// A container of two, of which this element (the first such) is no number; its `repr`.
     NoNumber(DeviceElement, String),
-    /// Something else, by the name of its type and its `repr`.
+    /// Something else, by its `repr`.
     Malformed(String),
     Raised(Raised),
 }

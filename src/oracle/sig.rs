@@ -3,9 +3,10 @@
 use super::copy::{alike, facts_of};
 use super::decision::{Blame, CopyArg, DlDevice, MaxVersion};
 use super::pair::{self, difference, has_no_stream, with_probe};
-use super::words::{by_table, facts_of as facts, knows, on_outcome, on_pair, phrase};
+use super::words::{by_table, knows, on_outcome, on_pair, phrase};
 use super::{
-    ArrayApi, Context, ErrorClass, Evidence, Grade, Of, On, Outcome, ProbeName, Rule, Verdict, What,
+    ArrayApi, Context, ErrorClass, Evidence, Fact, Grade, Of, On, Outcome, ProbeName, Rule,
+    Verdict, What,
 };
 use crate::case::{Arg, Extra, Keyword, Probe, Scalar, Value};
 
@@ -214,7 +215,11 @@ fn arg_unchanged(ctx: &Context) -> Verdict {
             growth.rounds,
             phrase(ctx, Of::Export, &ctx.seen.export)
         ),
-        facts: facts(Of::Export, &ctx.seen.export, &[What::Outcome]),
+        facts: vec![Fact {
+            of: Of::Export,
+            what: What::ArgumentReferences,
+            value: format!("{:.2}", growth.argument_references as f64 / f64::from(growth.rounds)),
+        }],
     })
 }
 

@@ -4,13 +4,22 @@ use crate::oracle::{Fact, What};
 
 /// The fact is about what a call returned or raised, or about the time after it.
 pub fn needs_result(what: What) -> bool {
-    !matches!(what, What::DeviceMethod | What::ReferenceGrowth | What::PendingError)
+    !matches!(
+        what,
+        What::DeviceMethod
+            | What::DeviceForm
+            | What::ReferenceGrowth
+            | What::ArgumentReferences
+            | What::PendingError
+    )
 }
 
 /// The value as the script finds it: counts of references differ in the second digit from run to run.
 pub fn reported(fact: &Fact) -> String {
     match (fact.what, fact.value.parse::<f64>()) {
-        (What::ReferenceGrowth, Ok(growth)) => format!("{:.1}", growth.abs()),
+        (What::ReferenceGrowth | What::ArgumentReferences, Ok(growth)) => {
+            format!("{:.1}", growth.abs())
+        }
         _ => fact.value.clone(),
     }
 }
@@ -21,6 +30,7 @@ pub fn part(what: What) -> &'static str {
         // A death stands in no violation; asked for, the outcome is what is left.
         What::Outcome | What::Death => "outcome",
         What::CapsuleName => "capsule_name",
+        What::NameFits => "name_fits",
         What::HasDestructor => "has_destructor",
         What::Version => "version",
         What::Flags => "flags",
@@ -33,10 +43,13 @@ pub fn part(what: What) -> &'static str {
         What::ByteOffset => "byte_offset",
         What::DataIsNull => "data_is_null",
         What::Memory => "memory",
+        What::Shares => "shares",
         What::Elements => "elements",
         What::WriteThrough => "write_through",
         What::DeviceMethod => "device_method",
+        What::DeviceForm => "device_form",
         What::ReferenceGrowth => "reference_growth",
+        What::ArgumentReferences => "argument_references",
         What::PendingError => "pending_error",
         What::Aligned => "aligned",
         What::SourceState => "source_state",

@@ -194,7 +194,7 @@ fn struct_matches_name(ctx: &Context) -> Verdict {
                 "struct",
                 format!("the struct that the name {name} promises"),
                 format!("{seen} {}", export.place()),
-                [export.fact(What::CapsuleName, name)],
+                [export.fact(What::CapsuleName, name), export.fact(What::NameFits, "False")],
             )
         },
     )

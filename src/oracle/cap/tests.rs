@@ -1,7 +1,7 @@
 use crate::abi::{DLDataType, DLDevice, DLPackVersion};
 use crate::case::{Keyword, Probe, Value};
 use crate::oracle::testing::{Said, Scene, raised};
-use crate::oracle::{Capsule, CapsuleName, ErrorClass, Grade, Growth, Kind, Outcome};
+use crate::oracle::{Capsule, CapsuleName, ErrorClass, Grade, Growth, Kind, Memory, Outcome};
 
 fn versioned() -> Scene {
     Scene::of(&[(Keyword::MaxVersion, Value::pair(1, 0))])
@@ -170,7 +170,7 @@ fn equal_calls_have_equal_answers() {
         |it| it.probe_tensor(Probe::Repeat).device = DLDevice::new(2, 0),
         |it| it.probe_tensor(Probe::Repeat).dtype = DLDataType::new(0, 32, 1),
         |it| it.probe_tensor(Probe::Repeat).shape[0] = 5,
-        |it| it.probe_tensor(Probe::Repeat).data += 64,
+        |it| it.probe_tensor(Probe::Repeat).memory = Memory::Overlap,
     ];
     for fault in faults {
         assert_eq!(scene.clone().edit(fault).said(id), Said::Breaks(Grade::Violation));

@@ -11,7 +11,8 @@ pub(super) use alike::{alike, facts_of};
 use super::decision::{Blame, Content, CopyArg, DlDevice, Own};
 use super::words::{by_table, knows, on_outcome, on_pair};
 use super::{
-    Context, Elements, Grade, Kind, Memory, Of, On, ProbeName, Rule, Verdict, What, WriteThrough,
+    Context, Elements, Fact, Grade, Kind, Memory, Of, On, ProbeName, Rule, Verdict, What,
+    WriteThrough,
 };
 use crate::abi::{FLAG_IS_COPIED, FLAG_READ_ONLY};
 use crate::case::{ByteOrder, DtypeClass, Keyword, Probe, Scalar, Value};
@@ -107,7 +108,11 @@ fn true_sole(ctx: &Context) -> Verdict {
             if low < other_high && other_low < high {
                 return ctx.breaks(Grade::Violation, || {
                     let expected = "two exports with copy=True share no memory with each other";
-                    on_pair(ctx, one.here(), other.here(), "shared", expected, MEMORY)
+                    let mut said =
+                        on_pair(ctx, one.here(), other.here(), "shared", expected, MEMORY);
+                    let value = "True".to_owned();
+                    said.facts.push(Fact { of: other.of, what: What::Shares, value });
+                    said
                 });
             }
         }

@@ -1,17 +1,25 @@
 //! The two methods, and the form of what `__dlpack_device__()` answers.
 
-use super::method_fact;
+use super::{form_fact, method_fact};
 use crate::case::Object;
 use crate::oracle::export::evidence;
+use crate::oracle::words::facts_of;
 use crate::oracle::{
-    Container, Context, DeviceAnswer, DeviceElement, ErrorClass, Grade, Number, Verdict,
+    Container, Context, DeviceAnswer, DeviceElement, ErrorClass, Fact, Grade, Number, Of, Verdict,
+    What,
 };
 
 pub(super) fn both(ctx: &Context) -> Verdict {
     let [dlpack, device] = ctx.seen.exporter.methods;
     ctx.require(dlpack == device, Grade::Violation, || {
         let missing = if dlpack { "__dlpack_device__" } else { "__dlpack__" };
-        evidence(missing, "both methods or neither", format!("a type without {missing}"), [])
+        // What a caller of the missing one gets.
+        let fact = if dlpack {
+            method_fact("AttributeError")
+        } else {
+            Fact { of: Of::Export, what: What::Outcome, value: "AttributeError".into() }
+        };
+        evidence(missing, "both methods or neither", format!("a type without {missing}"), [fact])
     })
 }
 
@@ -29,16 +37,14 @@ pub(super) fn is_tuple(ctx: &Context) -> Verdict {
         DeviceAnswer::Raised(_) => return Verdict::Silent,
     };
     ctx.breaks(grade, || {
-        let seen = match &ctx.seen.device_before {
-            DeviceAnswer::Malformed(text) => text.clone(),
-            _ => format!("a {key} with two elements"),
+        let (seen, fact) = match &ctx.seen.device_before {
+            DeviceAnswer::Pair { container, type_element, id_element, .. } => (
+                format!("a {key} with two elements"),
+                form_fact(*container, [*type_element, *id_element]),
+            ),
+            other => (answer(other), method_fact(answer(other))),
         };
-        evidence(
-            key,
-            "a tuple of two numbers from __dlpack_device__()",
-            seen.clone(),
-            [method_fact(seen)],
-        )
+        evidence(key, "a tuple of two numbers from __dlpack_device__()", seen, [fact])
     })
 }
 
@@ -48,11 +54,13 @@ pub(super) fn type_element(ctx: &Context) -> Verdict {
     if let Some(verdict) = no_number(ctx, DeviceElement::Type, expected) {
         return verdict;
     }
-    let DeviceAnswer::Pair { type_element, device, .. } = &ctx.seen.device_before else {
+    let DeviceAnswer::Pair { container, type_element, id_element, .. } = ctx.seen.device_before
+    else {
         return Verdict::Silent;
     };
-    ctx.require(*type_element != Number::Enum, Grade::Warning, || {
-        evidence("Enum", expected, "a member of a plain Enum", [method_fact(device)])
+    ctx.require(type_element != Number::Enum, Grade::Warning, || {
+        let fact = form_fact(container, [type_element, id_element]);
+        evidence("Enum", expected, "a member of a plain Enum", [fact])
     })
 }
 
@@ -61,7 +69,8 @@ pub(super) fn id_element(ctx: &Context) -> Verdict {
     if let Some(verdict) = no_number(ctx, DeviceElement::Id, expected) {
         return verdict;
     }
-    let DeviceAnswer::Pair { id_element, device, .. } = &ctx.seen.device_before else {
+    let DeviceAnswer::Pair { container, type_element, id_element, .. } = ctx.seen.device_before
+    else {
         return Verdict::Silent;
     };
     let (grade, key) = match id_element {
@@ -70,7 +79,10 @@ pub(super) fn id_element(ctx: &Context) -> Verdict {
         Number::Index => (Grade::Warning, "object with __index__"),
         Number::Enum => (Grade::Violation, "member of a plain Enum"),
     };
-    ctx.breaks(grade, || evidence(key, expected, format!("a {key}"), [method_fact(device)]))
+    ctx.breaks(grade, || {
+        let fact = form_fact(container, [type_element, id_element]);
+        evidence(key, expected, format!("a {key}"), [fact])
+    })
 }
 
 /// This element of the answer is no number.
@@ -109,11 +121,13 @@ pub(super) fn stable(ctx: &Context) -> Verdict {
         _ => false,
     };
     ctx.require(is_same, Grade::Violation, || {
+        let outcome = facts_of(Of::Export, &ctx.seen.export, &[What::Outcome]);
         evidence(
             "changes",
             format!("{} from __dlpack_device__(), as before the exports", answer(before)),
             answer(after),
-            [method_fact(answer(before))],
+            // The export comes first in a script, too, as it is among the facts.
+            [outcome, vec![method_fact(answer(after))]].concat(),
         )
     })
 }

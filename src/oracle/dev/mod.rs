@@ -8,7 +8,9 @@ mod method;
 mod target;
 
 use super::export::{Word, evidence};
-use super::{Context, Evidence, Fact, Grade, Knob, Of, On, Rule, Setting, Verdict, What};
+use super::{
+    Container, Context, Evidence, Fact, Grade, Knob, Number, Of, On, Rule, Setting, Verdict, What,
+};
 use crate::abi::{DLDevice, DLDeviceType};
 use crate::case::Object;
 
@@ -32,6 +34,26 @@ pub(super) const RULES: &[Rule] = &[
 
 fn method_fact(value: impl ToString) -> Fact {
     Fact { of: Of::Export, what: What::DeviceMethod, value: value.to_string() }
+}
+
+/// How the answer is typed, as the reproducer writes it.
+fn form_fact(container: Container, elements: [Number; 2]) -> Fact {
+    let container = match container {
+        Container::Tuple => "tuple",
+        Container::TupleSubclass => "tuple sub-class",
+        Container::List => "list",
+        Container::Other => "other",
+    };
+    let [one, two] = elements.map(|number| match number {
+        Number::Int => "int",
+        Number::Bool => "bool",
+        Number::IntEnum => "IntEnum",
+        Number::Enum => "Enum",
+        Number::IntSubclass => "int sub-class",
+        Number::Index => "__index__",
+    });
+    let value = format!("{container} of {one} and {two}");
+    Fact { of: Of::Export, what: What::DeviceForm, value }
 }
 
 /// What is wrong with the numbers of a device.

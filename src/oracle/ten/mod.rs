@@ -52,7 +52,7 @@ fn ndim(ctx: &Context) -> Verdict {
                     [export.fact(What::Ndim, tensor.ndim)],
                 ),
                 Some(tensor) => evidence(
-                    if tensor.ndim < 0 { "negative" } else { "another rank" },
+                    "another rank",
                     expected,
                     format!("ndim {} {}", tensor.ndim, export.place()),
                     [export.fact(What::Ndim, tensor.ndim)],
@@ -61,7 +61,7 @@ fn ndim(ctx: &Context) -> Verdict {
                     "out of range",
                     expected,
                     format!("a negative or absurdly large ndim {}", export.place()),
-                    [],
+                    [export.fact(What::Ndim, "out of range")],
                 ),
             }
         },
