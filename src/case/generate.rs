@@ -57,9 +57,9 @@ fn draw_call(rng: &mut Rng, own: DLDevice) -> Call {
         }
     }
     let odd = match rng.below(20) {
-        0..8 => 0,
-        8..15 => 1,
-        15..18 => 2,
+        0..11 => 0,
+        11..16 => 1,
+        16..18 => 2,
         18 => 3,
         _ => 4,
     };

@@ -10,11 +10,21 @@ use super::{
 use super::{Object, Probe, Probes, Rng, Scalar, SeqKind, Tensor, Value, Vocabulary};
 use crate::abi::DLDevice;
 
+/// The longest axis of an ordinary case.
+const USUAL_EXTENT: i64 = 6;
+
 /// Changes the case a little. Without heap blocks up to six axes.
 pub fn mutate(case: &mut Case, rng: &mut Rng, vocabulary: &Vocabulary) {
+    // A corpus collects what is rare, and that is mostly slow: further exports, Python-level sub-classes,
+    // large arrays. Most mutations of such a case go on from its plain side.
     if rng.chance(3, 4) {
-        // A corpus collects probes, and each costs as much as a case.
         thin_out(&mut case.probes, rng);
+    }
+    if rng.chance(3, 4) {
+        case.tensor.object = Object::Array;
+    }
+    if rng.chance(3, 4) {
+        case.tensor.shape.iter_mut().for_each(|extent| *extent = (*extent).min(USUAL_EXTENT));
     }
     for _ in 0..*rng.pick(&[1, 1, 1, 2, 2, 3]) {
         match rng.below(16) {

@@ -9,7 +9,6 @@ use pyo3::ffi;
 use pyo3::prelude::*;
 use pyo3::types::{PyModule, PyString, PyTuple};
 use smallvec::SmallVec;
-use std::cell::RefCell;
 
 /// Classes for the odd values of a call; the reproducer spells the same ones.
 const CLASSES: &std::ffi::CStr = c"
@@ -63,7 +62,7 @@ pub struct Maker {
     bytes: Py<PyAny>,
     object: Py<PyAny>,
     /// Tuples of keyword names, by [`shape_of`].
-    names: RefCell<Vec<Option<Py<PyTuple>>>>,
+    names: Vec<Py<PyTuple>>,
 }
 
 /// The arguments of one call, alive until the results are released.
@@ -114,7 +113,7 @@ impl Maker {
             words,
             bytes: pyo3::types::PyBytes::new(py, b"1").into_any().unbind(),
             object: py.import("builtins")?.getattr("object")?.call0()?.unbind(),
-            names: RefCell::new((0..SHAPES).map(|_| None).collect()),
+            names: (0..SHAPES).map(|shape| interned_names(py, shape)).collect::<PyResult<_>>()?,
         })
     }
 
@@ -154,14 +153,7 @@ impl Maker {
             let fresh = names_of(call).map(|name| PyString::new(py, name));
             return PyTuple::new(py, fresh.collect::<SmallVec<[_; 5]>>());
         }
-        let shape = shape_of(call);
-        if let Some(names) = &self.names.borrow()[shape] {
-            return Ok(names.bind(py).clone());
-        }
-        let interned = names_of(call).map(|name| PyString::intern(py, name));
-        let names = PyTuple::new(py, interned.collect::<SmallVec<[_; 5]>>())?;
-        self.names.borrow_mut()[shape] = Some(names.clone().unbind());
-        Ok(names)
+        Ok(self.names[shape_of(call)].bind(py).clone())
     }
 
     fn value<'py>(
@@ -223,4 +215,19 @@ fn shape_of(call: &Call) -> usize {
     });
     let unknown = usize::from(call.extra == Extra::UnknownKeyword);
     given | unknown << 4 | usize::from(call.order % 24) << 5
+}
+
+/// The tuple of interned names for a number of [`shape_of`].
+fn interned_names(py: Python<'_>, shape: usize) -> PyResult<Py<PyTuple>> {
+    let mut call = Call { order: (shape >> 5) as u8, ..Call::default() };
+    for (place, keyword) in Keyword::ALL.into_iter().enumerate() {
+        if shape & 1 << place != 0 {
+            *call.arg_mut(keyword) = Arg::NONE;
+        }
+    }
+    if shape & 1 << 4 != 0 {
+        call.extra = Extra::UnknownKeyword;
+    }
+    let interned: Vec<_> = names_of(&call).map(|name| PyString::intern(py, name)).collect();
+    Ok(PyTuple::new(py, interned)?.unbind())
 }

@@ -30,14 +30,6 @@ impl Death {
             None => Self::Exit(status.code().unwrap_or(-1)),
         }
     }
-
-    /// The same end, as far as a finding's identity goes: the length of a hang does not count.
-    pub fn is_like(self, other: Self) -> bool {
-        match (self, other) {
-            (Self::Hang(_), Self::Hang(_)) => true,
-            _ => self == other,
-        }
-    }
 }
 
 impl fmt::Display for Death {

@@ -4,17 +4,19 @@
 
 use super::decision::{self, Blame};
 use super::export::{Asked, Export, Word, evidence};
-use super::{Context, ErrorClass, Fact, Grade, Knob, Of, Outcome, Rule, Setting, Verdict, What};
+use super::{
+    Context, ErrorClass, Fact, Grade, Knob, Of, On, Outcome, Rule, Setting, Verdict, What,
+};
 use crate::abi::FLAG_READ_ONLY;
 use crate::case::{Access, Keyword, Object};
 
 pub(super) const RULES: &[Rule] = &[
-    Rule { id: "RO-FLAG-SET", judge: flag_set },
-    Rule { id: "RO-FLAG-CLEAR", judge: flag_clear },
-    Rule { id: "RO-LEGACY", judge: legacy },
-    Rule { id: "RO-LEGACY-COPY", judge: legacy_copy },
-    Rule { id: "RO-REEXPORT", judge: reexport },
-    Rule { id: "RO-IMMUTABLE-LIB", judge: immutable_library },
+    Rule { id: "RO-FLAG-SET", on: On::Result, judge: flag_set },
+    Rule { id: "RO-FLAG-CLEAR", on: On::Result, judge: flag_clear },
+    Rule { id: "RO-LEGACY", on: On::Any, judge: legacy },
+    Rule { id: "RO-LEGACY-COPY", on: On::Any, judge: legacy_copy },
+    Rule { id: "RO-REEXPORT", on: On::Any, judge: reexport },
+    Rule { id: "RO-IMMUTABLE-LIB", on: On::Any, judge: immutable_library },
 ];
 
 /// A versioned struct over the source's own memory: the only place where the flag has a meaning here.
@@ -26,24 +28,30 @@ fn facts(export: &Export) -> [Fact; 2] {
     [export.fact(What::Flags, export.managed.flags), export.fact(What::Memory, "alias")]
 }
 
+/// The READ_ONLY bit has this value in every export where it means something.
+fn require_flag(ctx: &Context, bit: u64, grade: Grade, expected: &'static str) -> Verdict {
+    ctx.each_export(
+        |export| match is_flagged_alias(ctx, export) {
+            true => Word::require(export.managed.flags & FLAG_READ_ONLY == bit, grade),
+            false => Word::Silent,
+        },
+        |export| {
+            let seen = format!("flags {} {}", export.managed.flags, export.place());
+            evidence("READ_ONLY", expected, seen, facts(export))
+        },
+    )
+}
+
 fn flag_set(ctx: &Context) -> Verdict {
     if ctx.seen.source.writable != Some(false) {
         return Verdict::Silent;
     }
     let grade = if ctx.seen.exporter.has_readonly { Grade::Violation } else { Grade::Info };
-    ctx.each_export(
-        |export| match is_flagged_alias(ctx, export) {
-            true => Word::require(export.has_flag(FLAG_READ_ONLY), grade),
-            false => Word::Silent,
-        },
-        |export| {
-            evidence(
-                "READ_ONLY",
-                "READ_ONLY (flag bit 0), because the array is not writable",
-                format!("flags {} {}", export.managed.flags, export.place()),
-                facts(export),
-            )
-        },
+    require_flag(
+        ctx,
+        FLAG_READ_ONLY,
+        grade,
+        "READ_ONLY (flag bit 0), because the array is not writable",
     )
 }
 
@@ -51,20 +59,7 @@ fn flag_clear(ctx: &Context) -> Verdict {
     if ctx.seen.source.writable != Some(true) || !ctx.seen.exporter.mutable {
         return Verdict::Silent;
     }
-    ctx.each_export(
-        |export| match is_flagged_alias(ctx, export) {
-            true => Word::require(!export.has_flag(FLAG_READ_ONLY), Grade::Warning),
-            false => Word::Silent,
-        },
-        |export| {
-            evidence(
-                "READ_ONLY",
-                "flag bit 0 clear, because the array is writable",
-                format!("flags {} {}", export.managed.flags, export.place()),
-                facts(export),
-            )
-        },
-    )
+    require_flag(ctx, 0, Grade::Warning, "flag bit 0 clear, because the array is writable")
 }
 
 /// A legacy struct cannot say that its memory must not be written.
@@ -146,19 +141,11 @@ fn reexport(ctx: &Context) -> Verdict {
         return Verdict::Silent;
     }
     let grade = if ctx.seen.exporter.has_readonly { Grade::Warning } else { Grade::Info };
-    ctx.each_export(
-        |export| match is_flagged_alias(ctx, export) {
-            true => Word::require(export.has_flag(FLAG_READ_ONLY), grade),
-            false => Word::Silent,
-        },
-        |export| {
-            evidence(
-                "READ_ONLY",
-                "READ_ONLY (flag bit 0), because the array was imported with it",
-                format!("flags {} {}", export.managed.flags, export.place()),
-                facts(export),
-            )
-        },
+    require_flag(
+        ctx,
+        FLAG_READ_ONLY,
+        grade,
+        "READ_ONLY (flag bit 0), because the array was imported with it",
     )
 }
 
@@ -166,19 +153,11 @@ fn immutable_library(ctx: &Context) -> Verdict {
     if ctx.seen.exporter.mutable {
         return Verdict::Silent;
     }
-    ctx.each_export(
-        |export| match is_flagged_alias(ctx, export) {
-            true => Word::require(export.has_flag(FLAG_READ_ONLY), Grade::Info),
-            false => Word::Silent,
-        },
-        |export| {
-            evidence(
-                "READ_ONLY",
-                "READ_ONLY (flag bit 0), because the library's arrays cannot be written",
-                format!("flags {} {}", export.managed.flags, export.place()),
-                facts(export),
-            )
-        },
+    require_flag(
+        ctx,
+        FLAG_READ_ONLY,
+        Grade::Info,
+        "READ_ONLY (flag bit 0), because the library's arrays cannot be written",
     )
 }
 

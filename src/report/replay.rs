@@ -1,7 +1,6 @@
 //! The answers of a replay, one line per input.
 
 use super::prose::ascii;
-use crate::finding::Identity;
 use serde::Serialize;
 use std::fmt;
 
@@ -51,11 +50,6 @@ impl ReplayLine {
     pub fn new(name: impl Into<String>, answer: Answer) -> Self {
         let detail = String::new();
         Self { name: name.into(), answer, case: None, identity: None, detail }
-    }
-
-    pub fn with_identity(mut self, identity: &Identity) -> Self {
-        self.identity = Some(identity.to_string());
-        self
     }
 }
 

@@ -44,11 +44,9 @@ pub(super) fn is_tuple(ctx: &Context) -> Verdict {
 
 pub(super) fn type_element(ctx: &Context) -> Verdict {
     let expected = "a device type that operator.index takes: an int or an IntEnum member";
-    if let DeviceAnswer::NoNumber(DeviceElement::Type, text) = &ctx.seen.device_before {
-        // A word or None is no device type to anyone; contested is the Enum only.
-        return ctx.breaks(Grade::Violation, || {
-            evidence("no number", expected, text.clone(), [method_fact(text)])
-        });
+    // A word or None is no device type to anyone; contested is the Enum only.
+    if let Some(verdict) = no_number(ctx, DeviceElement::Type, expected) {
+        return verdict;
     }
     let DeviceAnswer::Pair { type_element, device, .. } = &ctx.seen.device_before else {
         return Verdict::Silent;
@@ -60,10 +58,8 @@ pub(super) fn type_element(ctx: &Context) -> Verdict {
 
 pub(super) fn id_element(ctx: &Context) -> Verdict {
     let expected = "an int as the device's index";
-    if let DeviceAnswer::NoNumber(DeviceElement::Id, text) = &ctx.seen.device_before {
-        return ctx.breaks(Grade::Violation, || {
-            evidence("no number", expected, text.clone(), [method_fact(text)])
-        });
+    if let Some(verdict) = no_number(ctx, DeviceElement::Id, expected) {
+        return verdict;
     }
     let DeviceAnswer::Pair { id_element, device, .. } = &ctx.seen.device_before else {
         return Verdict::Silent;
@@ -75,6 +71,18 @@ pub(super) fn id_element(ctx: &Context) -> Verdict {
         Number::Enum => (Grade::Violation, "member of a plain Enum"),
     };
     ctx.breaks(grade, || evidence(key, expected, format!("a {key}"), [method_fact(device)]))
+}
+
+/// This element of the answer is no number.
+fn no_number(ctx: &Context, element: DeviceElement, expected: &'static str) -> Option<Verdict> {
+    match &ctx.seen.device_before {
+        DeviceAnswer::NoNumber(which, text) if *which == element => {
+            Some(ctx.breaks(Grade::Violation, || {
+                evidence("no number", expected, text.clone(), [method_fact(text)])
+            }))
+        }
+        _ => None,
+    }
 }
 
 fn answer(answer: &DeviceAnswer) -> String {

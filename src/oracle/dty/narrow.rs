@@ -2,7 +2,7 @@
 
 use crate::abi::{DLDataType, FLAG_SUBBYTE_PADDED};
 use crate::case::{Case, DtypeClass};
-use crate::oracle::export::{Export, Layer, Word, evidence, tuple};
+use crate::oracle::export::{Export, Layer, Word, evidence, flags_with_dtype, tuple};
 use crate::oracle::{Context, DlTensor, Elements, Grade, Observation, Verdict, What};
 
 /// The shape counts another unit than the source's, but the bits are as many.
@@ -49,19 +49,11 @@ pub(super) fn padded(ctx: &Context) -> Verdict {
             Some(_) => Word::Breaks(Grade::Violation),
         },
         |export, tensor| {
-            evidence(
+            flags_with_dtype(
+                export,
+                tensor,
                 ctx.case.tensor.dtype.name(),
                 "flag bit 2 (padded), because each element has a byte of its own",
-                format!(
-                    "flags {} with dtype {} {}",
-                    export.managed.flags,
-                    tensor.dtype,
-                    export.place()
-                ),
-                [
-                    export.fact(What::Flags, export.managed.flags),
-                    export.fact(What::Dtype, tensor.dtype),
-                ],
             )
         },
     )

@@ -205,6 +205,19 @@ pub(super) fn evidence(
     Evidence { key: key.into(), expected: expected.into(), seen: seen.into(), facts: facts.into() }
 }
 
+/// Evidence of a flag that the dtype does not go with.
+pub(super) fn flags_with_dtype(
+    export: &Export,
+    tensor: &DlTensor,
+    key: &'static str,
+    expected: &'static str,
+) -> Evidence {
+    let flags = export.managed.flags;
+    let seen = format!("flags {flags} with dtype {} {}", tensor.dtype, export.place());
+    let facts = [export.fact(What::Flags, flags), export.fact(What::Dtype, tensor.dtype)];
+    evidence(key, expected, seen, facts)
+}
+
 /// `(6,)`, as Python writes a tuple.
 pub(super) fn tuple(values: &[i64]) -> String {
     match values {
