@@ -13,12 +13,11 @@ use crate::case::{
 };
 use crate::oracle::{ArrayApi, Exportable, Source};
 use api::{Api, ArrayObject};
-use pyo3::ffi;
 use pyo3::prelude::*;
 use pyo3::types::{IntoPyDict, PyDict, PyType};
+use pyo3::{ffi, intern};
 use std::borrow::Cow;
 use std::cell::RefCell;
-use std::collections::HashMap;
 
 pub use source::statements;
 
@@ -27,7 +26,8 @@ pub struct Numpy {
     module: Py<PyAny>,
     ml_dtypes: Option<Py<PyAny>>,
     classes: Classes,
-    dtypes: RefCell<HashMap<Dtype, Option<Py<PyAny>>>>,
+    dtype_class: Py<PyAny>,
+    dtypes: Vec<Option<Py<PyAny>>>,
     bytes_dtype: Py<PyAny>,
     /// For [`Object::Memmap`], made on first use.
     mappings: RefCell<Option<Mappings>>,
@@ -83,51 +83,31 @@ impl Numpy {
         };
         let bytes_dtype = module.getattr("dtype")?.call1(("u1",))?.unbind();
         let ml_dtypes = py.import("ml_dtypes").ok().map(|module| module.into_any().unbind());
+        let dtypes = all_dtypes(&module, ml_dtypes.as_ref().map(|module| module.bind(py)))?;
         Ok(Self {
             api,
-            module: module.into_any().unbind(),
+            module: module.clone().into_any().unbind(),
             ml_dtypes,
             classes,
-            dtypes: RefCell::default(),
+            dtype_class: module.getattr("dtype")?.unbind(),
+            dtypes,
             bytes_dtype,
             mappings: RefCell::default(),
         })
     }
 
+    /// NumPy's dtype object. The flexible ones are too many to keep, and quickly made.
     fn dtype<'py>(
         &self,
         py: Python<'py>,
         dtype: Dtype,
     ) -> Result<Bound<'py, PyAny>, Inexpressible> {
-        let mut known = self.dtypes.borrow_mut();
-        let object = known
-            .entry(dtype)
-            .or_insert_with(|| self.make_dtype(py, dtype).ok().map(Bound::unbind));
-        match object {
-            Some(object) => Ok(object.bind(py).clone()),
-            None => Err(Inexpressible(format!("no dtype {}", dtype.name()).into())),
-        }
-    }
-
-    fn make_dtype<'py>(&self, py: Python<'py>, dtype: Dtype) -> PyResult<Bound<'py, PyAny>> {
-        let numpy = self.module.bind(py);
-        let class = numpy.getattr("dtype")?;
-        let made = match (dtype.name(), &self.ml_dtypes) {
-            ("vstr", _) => numpy.getattr("dtypes")?.getattr("StringDType")?.call0()?,
-            (name, Some(ml_dtypes)) if ml_dtypes.bind(py).hasattr(name)? => {
-                class.call1((ml_dtypes.bind(py).getattr(name)?,))?
-            }
-            _ => py.eval(
-                &std::ffi::CString::new(source::dtype_expression(dtype))?,
-                Some(&[("np", numpy)].into_py_dict(py)?),
-                None,
-            )?,
+        let made = if dtype.is_flexible() {
+            sized_dtype(self.dtype_class.bind(py), dtype).ok()
+        } else {
+            self.dtypes[place_of(dtype)].as_ref().map(|object| object.bind(py).clone())
         };
-        let made = class.call1((made,))?;
-        match dtype.order {
-            ByteOrder::Native => Ok(made),
-            ByteOrder::Swapped => made.call_method0("newbyteorder"),
-        }
+        made.ok_or_else(|| Inexpressible(format!("no dtype {}", dtype.name()).into()))
     }
 
     fn plain_array<'py>(
@@ -203,7 +183,7 @@ impl Numpy {
         }
         let empty = || {
             let shape = pyo3::types::PyTuple::new(py, tensor.shape.iter())?;
-            self.module.bind(py).call_method1("empty", (shape, dtype))
+            self.module.bind(py).call_method1(intern!(py, "empty"), (shape, dtype))
         };
         empty().map_err(|error| refused(py, &error))
     }
@@ -222,13 +202,14 @@ impl Numpy {
         }
         let dtype = self.dtype(py, tensor.dtype)?;
         let made = || -> PyResult<_> {
-            let fields = vec![("x", dtype), ("gap", self.module.bind(py).getattr("float64")?)];
-            let record = self.module.bind(py).getattr("dtype")?.call1((fields,))?;
+            let gap = self.module.bind(py).getattr(intern!(py, "float64"))?;
+            let fields = vec![(intern!(py, "x"), dtype), (intern!(py, "gap"), gap)];
+            let record = self.dtype_class.bind(py).call1((fields,))?;
             let base =
                 self.api.new_owning(py, self.api.array_type(), &record, &tensor.shape, false)?;
             // SAFETY: the array owns its memory and nobody has seen it yet.
             tensor.contents.fill(unsafe { self.api.array(&base).memory_mut() });
-            base.get_item("x")
+            base.get_item(intern!(py, "x"))
         };
         made().map_err(|error| refused(py, &error))
     }
@@ -342,7 +323,7 @@ impl Backend for Numpy {
         let class = |class: &Py<PyType>| class.as_ptr().cast::<ffi::PyTypeObject>();
         let viewed = |class: &Py<PyType>| {
             let array = self.plain_array(py, tensor, self.api.array_type())?;
-            array.call_method1("view", (class,)).map_err(|error| refused(py, &error))
+            array.call_method1(intern!(py, "view"), (class,)).map_err(|error| refused(py, &error))
         };
         let object = match tensor.object {
             Object::Array => self.plain_array(py, tensor, self.api.array_type())?,
@@ -362,7 +343,7 @@ impl Backend for Numpy {
                     return Err(Inexpressible("NumPy imports what it exports only".into()));
                 }
                 let array = self.plain_array(py, tensor, self.api.array_type())?;
-                (self.module.bind(py).call_method1("from_dlpack", (array,)))
+                (self.module.bind(py).call_method1(intern!(py, "from_dlpack"), (array,)))
                     .map_err(|error| refused(py, &error))?
             }
         };
@@ -402,6 +383,51 @@ impl Backend for Numpy {
     }
 }
 
+/// Place of a dtype that is not flexible among those made at the start.
+fn place_of(dtype: Dtype) -> usize {
+    2 * usize::from(dtype.row()) + usize::from(dtype.order != ByteOrder::Native)
+}
+
+/// All dtypes that are not flexible, in both byte orders, by [`place_of`]; `None` where NumPy has none.
+fn all_dtypes(
+    numpy: &Bound<'_, PyAny>,
+    ml_dtypes: Option<&Bound<'_, PyAny>>,
+) -> PyResult<Vec<Option<Py<PyAny>>>> {
+    let class = numpy.getattr("dtype")?;
+    let globals = [("np", numpy)].into_py_dict(numpy.py())?;
+    let make = |dtype: Dtype| -> PyResult<Bound<'_, PyAny>> {
+        let registered = ml_dtypes.and_then(|module| module.getattr(dtype.name()).ok());
+        let spelled = match registered {
+            Some(registered) => registered,
+            None => {
+                let text = std::ffi::CString::new(source::dtype_expression(dtype))?;
+                numpy.py().eval(&text, Some(&globals), None)?
+            }
+        };
+        let made = class.call1((spelled,))?;
+        match dtype.order {
+            ByteOrder::Native => Ok(made),
+            ByteOrder::Swapped => made.call_method0("newbyteorder"),
+        }
+    };
+    let rows = 0..Dtype::TABLE.len() as u8;
+    Ok(rows
+        .map(|row| Dtype::from_row(row, 0))
+        .flat_map(|native| [native, native.swapped()])
+        .map(|dtype| make(dtype).ok().map(Bound::unbind))
+        .collect())
+}
+
+fn sized_dtype<'py>(class: &Bound<'py, PyAny>, dtype: Dtype) -> PyResult<Bound<'py, PyAny>> {
+    let letter = match dtype.name() {
+        "str" => 'U',
+        "bytes" => 'S',
+        _ => 'V',
+    };
+    let order = if dtype.order == ByteOrder::Swapped { ">" } else { "" };
+    class.call1((format!("{order}{letter}{}", dtype.size),))
+}
+
 /// Whether NumPy is expected to export an array, from its documentation and `dlpack.c`: native numbers of
 /// at most 8 bytes a part, in strides that are multiples of the item size.
 fn exportable(tensor: &Tensor, shape: &[i64], strides: &[i64], item_size: usize) -> Exportable {
@@ -433,8 +459,9 @@ fn exportable_dtype(dtype: Dtype) -> Option<Exportable> {
 
 /// The same memory under another dtype of the same item size.
 fn view<'py>(array: &Bound<'py, PyAny>, dtype: Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
-    let viewed = array.call_method0("view")?;
-    viewed.setattr("dtype", dtype)?;
+    let py = array.py();
+    let viewed = array.call_method0(intern!(py, "view"))?;
+    viewed.setattr(intern!(py, "dtype"), dtype)?;
     Ok(viewed)
 }
 

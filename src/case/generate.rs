@@ -57,9 +57,9 @@ fn draw_call(rng: &mut Rng, own: DLDevice) -> Call {
         }
     }
     let odd = match rng.below(20) {
-        0..8 => 0,
-        8..15 => 1,
-        15..18 => 2,
+        0..11 => 0,
+        11..16 => 1,
+        16..18 => 2,
         18 => 3,
         _ => 4,
     };
@@ -155,14 +155,14 @@ pub(super) fn draw_number(rng: &mut Rng) -> i64 {
     }
 }
 
+/// Each further export costs as much as a case: one on average.
 fn draw_probes(rng: &mut Rng) -> Probes {
-    let count = match rng.below(64) {
+    let count = match rng.below(128) {
         0 => return Probes::ALL,
-        1..16 => 0,
-        16..36 => 1,
-        36..50 => 2,
-        50..60 => 3,
-        _ => 5,
+        1..64 => 0,
+        64..104 => 1,
+        104..120 => 2,
+        _ => 3,
     };
     (0..count).map(|_| *rng.pick(&Probe::ALL)).collect()
 }

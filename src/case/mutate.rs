@@ -10,8 +10,22 @@ use super::{
 use super::{Object, Probe, Probes, Rng, Scalar, SeqKind, Tensor, Value, Vocabulary};
 use crate::abi::DLDevice;
 
+/// The longest axis of an ordinary case.
+const USUAL_EXTENT: i64 = 6;
+
 /// Changes the case a little. Without heap blocks up to six axes.
 pub fn mutate(case: &mut Case, rng: &mut Rng, vocabulary: &Vocabulary) {
+    // A corpus collects what is rare, and that is mostly slow: further exports, Python-level sub-classes,
+    // large arrays. Most mutations of such a case go on from its plain side.
+    if rng.chance(3, 4) {
+        thin_out(&mut case.probes, rng);
+    }
+    if rng.chance(3, 4) {
+        case.tensor.object = Object::Array;
+    }
+    if rng.chance(3, 4) {
+        case.tensor.shape.iter_mut().for_each(|extent| *extent = (*extent).min(USUAL_EXTENT));
+    }
     for _ in 0..*rng.pick(&[1, 1, 1, 2, 2, 3]) {
         match rng.below(16) {
             0..2 => change_extent(&mut case.tensor, rng),
@@ -230,6 +244,15 @@ fn change_call(call: &mut Call, rng: &mut Rng) {
             }
         }
         _ => *call = Call::default(),
+    }
+}
+
+/// Leaves one of the probes at most.
+fn thin_out(probes: &mut Probes, rng: &mut Rng) {
+    let count = u64::from(probes.bits().count_ones());
+    if count > 0 {
+        let kept = rng.below(count + 1) as usize;
+        *probes = probes.iter().skip(kept).take(1).collect();
     }
 }
 

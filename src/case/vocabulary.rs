@@ -43,7 +43,7 @@ impl Default for Vocabulary {
             .collect();
         dtypes.extend(swapped);
         let objects = Object::ALL
-            .map(|object| (object, if object == Object::Array { 40 } else { 2 }))
+            .map(|object| (object, if object == Object::Array { 100 } else { 2 }))
             .to_vec();
         Self { dtypes, objects, max_ndim: MAX_NDIM, devices: vec![DLDevice::CPU] }
     }

@@ -13,7 +13,8 @@ use std::time::Duration;
 #[derive(Args, Clone, Debug)]
 #[command(next_help_heading = "What is tested")]
 pub struct Subject {
-    /// The exporter: `numpy`, another name that `doctor` lists, or `py:MODULE:FUNCTION`
+    /// The exporter: `numpy`, `array-api-strict`, or `py:MODULE:FUNCTION`, a Python function that makes an
+    /// exporter of a NumPy array; its folder goes into DLPACK_FUZZ_PYTHONPATH
     #[arg(long, value_name = "NAME", default_value = "numpy", env = "DLPACK_FUZZ_BACKEND")]
     pub backend: String,
 
@@ -21,8 +22,8 @@ pub struct Subject {
     #[arg(long, value_name = "NAME", default_value = "spec", env = "DLPACK_FUZZ_PROFILE")]
     pub profile: String,
 
-    /// Set one contested point; may be repeated. `explain` names the knobs of a rule. (In the
-    /// environment variable they are separated by commas)
+    /// Set one contested point to V (violation), W (warning), I (information) or off; may be repeated.
+    /// `explain` names the knobs of a rule. (In the environment variable they are separated by commas)
     #[arg(
         long = "knob",
         value_name = "NAME=VALUE",
@@ -170,7 +171,7 @@ pub struct Output {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum Sanitizer {
-    /// AddressSanitizer with leak detection: sees reads and writes outside of blocks, six times slower
+    /// AddressSanitizer with leak detection: sees reads and writes outside of blocks, several times slower
     Address,
     /// No sanitizer: crashes, rules and the ledger only
     None,

@@ -19,22 +19,27 @@ use std::path::PathBuf;
 
 /// Run kept cases again
 ///
-/// A PATH is a file with a case's text (.txt) or bytes (a corpus file, a libFuzzer artifact), the folder of
-/// a finding, a file of known findings (.toml), or a folder of all these. Each case is answered with
+/// A PATH is a file with a case's text (.txt) or bytes (a corpus file, a libFuzzer artifact),
+/// the folder of a finding, a file of known findings (.toml), or a folder of all these.
+///
+/// Each case is answered with:
 ///   OK      nothing is broken
 ///   FIXED   the finding no longer shows
 ///   KNOWN   it shows something that is known and reported upstream
 ///   FAILED  it shows something else; or a known finding is gone and its entry is to be deleted
 ///   ERROR   it could not be run
 #[derive(Args)]
-#[command(after_help = "\
+#[command(
+    verbatim_doc_comment,
+    after_help = "\
 Examples:
   dlpack-fuzz replay                          the committed corpus and the known findings
   dlpack-fuzz replay findings/numpy           are they fixed in this NumPy?
-  dlpack-fuzz replay --env envs/numpy-2.3 --junit replay.xml corpus/dunder_dlpack
-  dlpack-fuzz replay --case \"array(shape=(6,), dtype='float32').__dlpack__(copy=1)\"
+  dlpack-fuzz replay --env envs/numpy-2.3.5 --junit replay.xml corpus/dunder_dlpack
+  dlpack-fuzz replay --case \"array(shape=(6,), dtype='float32').__dlpack__(copy=True)\"
 
-Exit status: 0 nothing FAILED, 1 something did, 2 could not run (also after an ERROR).")]
+Exit status: 0 nothing FAILED, 1 something did, 2 could not run (also after an ERROR)."
+)]
 pub struct Replay {
     /// What to run [default: the corpus folder]
     #[arg(value_name = "PATH")]

@@ -17,12 +17,13 @@ const SCRIPT_LIMIT: Duration = Duration::from_secs(60);
 /// Print a stand-alone Python script for a case, or run it
 ///
 /// The script uses Python, ctypes and the library only, so that it can be pasted into an issue. With --run
-/// it runs in a fresh interpreter of the environment.
+/// it runs in a fresh interpreter of the environment. There is a script for each fault that the case shows
+/// in this environment, and none for a case that shows no fault. Known findings count as faults here.
 #[derive(Args)]
 #[command(after_help = "\
 Examples:
-  dlpack-fuzz repro \"array(shape=(6,), dtype='float32').__dlpack__(dl_device=(2, 0))\" > repro.py
-  dlpack-fuzz repro findings/numpy/EXC-DEVICE-ValueError/case.txt --run
+  dlpack-fuzz repro \"array(shape=(4,), dtype='void[0]', strides=(8,)).__dlpack__()\" > repro.py
+  dlpack-fuzz repro --env envs/numpy-2.3.5 findings/numpy/EXC-DEVICE-ValueError/case.txt --run
 
 Exit status: 0 the case breaks nothing, 1 it shows a fault (with --run: the script shows it), 2 could not run.")]
 pub struct Repro {

@@ -14,12 +14,13 @@ use std::time::Duration;
 /// Reduce a case to the simplest one that shows the same fault
 ///
 /// Fewer probes and keywords, fewer and smaller dimensions, a plain layout, a plain dtype. The rule and the
-/// kind of its break, or the way in which the process dies, stay the same.
+/// kind of its break, or the way in which the process dies, stay the same. --time limits the search for each
+/// fault to that many seconds [default: 60].
 #[derive(Args)]
 #[command(after_help = "\
 Examples:
   dlpack-fuzz shrink fuzz/artifacts/dunder_dlpack/crash-0123
-  dlpack-fuzz shrink \"array(shape=(2, 3), dtype='void[0]', strides=(40, 8)).__dlpack__(copy=True)\" --ignore-known
+  dlpack-fuzz shrink \"array(shape=(2, 3), dtype='void[0]', strides=(40, 8)).__dlpack__(copy=False)\"
 
 Exit status: 0 the case breaks nothing, 1 it was reduced, 2 could not run.")]
 pub struct Shrink {

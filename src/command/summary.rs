@@ -5,6 +5,7 @@ use super::lab::Lab;
 use super::options::Output;
 use super::record::Kept;
 use super::{Status, print};
+use dlpack_fuzz::finding::Cause;
 use dlpack_fuzz::host::Versions;
 use dlpack_fuzz::host::journal::{Counts, Snapshot};
 use dlpack_fuzz::oracle::rules;
@@ -125,7 +126,12 @@ impl Summary<'_> {
                 "{}",
                 report::terminal_in(&kept.finding, Style::of(&std::io::stdout()))
             );
-            let _ = writeln!(text, "    seen {} times; {}\n", kept.count, place(kept));
+            // A violation is told once by each process, so that only deaths have a number worth telling.
+            let often = match &kept.finding.cause {
+                Cause::Crash(_) => format!("; {} processes died", kept.count),
+                Cause::Violation(_) => String::new(),
+            };
+            let _ = writeln!(text, "    {}{often}\n", place(kept));
         }
         let _ = writeln!(text, "{}", self.totals());
         text
@@ -134,12 +140,18 @@ impl Summary<'_> {
     /// `123,456 cases in 0:12, 10,288/s: …`
     fn totals(&self) -> String {
         let [lawful, info, warning, violation] = self.state.grades.map(grouped);
+        let graded = match self.counts {
+            Some(_) => format!(
+                "{lawful} lawful, {info} with a note, {warning} with a warning, {violation} with a violation"
+            ),
+            // A session asks for violations only.
+            None => format!("{lawful} without a violation, {violation} with one"),
+        };
         let rate = self.state.done as f64 / self.elapsed.as_secs_f64().max(0.001);
         let judged: u64 = self.state.grades.iter().sum();
         format!(
-            "{} cases in {}, {}/s: {lawful} lawful, {info} with a note, {warning} with a warning, \
-             {violation} with a violation, {} not expressible; {} crashes; {} times something known; \
-             {} of {} rules checked; {} new findings",
+            "{} cases in {}, {}/s: {graded}, {} left out (not expressible, or known to kill); \
+             {} crashes; {} times something known; {} of {} rules checked; new findings: {}",
             grouped(self.state.done),
             clock(self.elapsed),
             grouped(rate as u64),
@@ -175,13 +187,15 @@ impl Summary<'_> {
             })
             .collect();
         let [lawful, info, warning, violation] = self.state.grades;
+        // A session asks for violations only, and counts nothing below.
+        let below = |count: u64| self.counts.is_some().then_some(count);
         json!({
             "backend": self.lab.subject.backend,
             "profile": self.lab.subject.profile_text(),
             "versions": self.versions,
             "cases": self.state.done,
             "seconds": self.elapsed.as_secs_f64(),
-            "grades": { "lawful": lawful, "info": info, "warning": warning, "violation": violation },
+            "grades": { "lawful": below(lawful), "info": below(info), "warning": below(warning), "violation": violation },
             "crashes": self.crashes,
             "known": self.known,
             "rules": rules,

@@ -9,8 +9,6 @@ use pyo3::ffi;
 use pyo3::prelude::*;
 use pyo3::types::{PyModule, PyString, PyTuple};
 use smallvec::SmallVec;
-use std::cell::RefCell;
-use std::collections::HashMap;
 
 /// Classes for the odd values of a call; the reproducer spells the same ones.
 const CLASSES: &std::ffi::CStr = c"
@@ -64,7 +62,7 @@ pub struct Maker {
     bytes: Py<PyAny>,
     object: Py<PyAny>,
     /// Tuples of keyword names, by [`shape_of`].
-    names: RefCell<HashMap<u16, Py<PyTuple>>>,
+    names: Vec<Py<PyTuple>>,
 }
 
 /// The arguments of one call, alive until the results are released.
@@ -115,7 +113,7 @@ impl Maker {
             words,
             bytes: pyo3::types::PyBytes::new(py, b"1").into_any().unbind(),
             object: py.import("builtins")?.getattr("object")?.call0()?.unbind(),
-            names: RefCell::default(),
+            names: (0..SHAPES).map(|shape| interned_names(py, shape)).collect::<PyResult<_>>()?,
         })
     }
 
@@ -155,14 +153,7 @@ impl Maker {
             let fresh = names_of(call).map(|name| PyString::new(py, name));
             return PyTuple::new(py, fresh.collect::<SmallVec<[_; 5]>>());
         }
-        let shape = shape_of(call);
-        if let Some(names) = self.names.borrow().get(&shape) {
-            return Ok(names.bind(py).clone());
-        }
-        let interned = names_of(call).map(|name| PyString::intern(py, name));
-        let names = PyTuple::new(py, interned.collect::<SmallVec<[_; 5]>>())?;
-        self.names.borrow_mut().insert(shape, names.clone().unbind());
-        Ok(names)
+        Ok(self.names[shape_of(call)].bind(py).clone())
     }
 
     fn value<'py>(
@@ -214,12 +205,29 @@ fn names_of(call: &Call) -> impl Iterator<Item = &'static str> {
     given.into_iter().map(Keyword::name).chain(unknown)
 }
 
+/// Numbers that [`shape_of`] gives: 24 orders of 5 bits.
+const SHAPES: usize = 24 << 5;
+
 /// What decides the tuple of names: which keywords are given, the order, an unknown one.
-fn shape_of(call: &Call) -> u16 {
-    let given = Keyword::ALL
-        .iter()
-        .enumerate()
-        .fold(0, |bits, (place, keyword)| bits | u16::from(call.arg(*keyword).is_given()) << place);
-    let unknown = u16::from(call.extra == Extra::UnknownKeyword);
-    given | unknown << 4 | u16::from(call.order % 24) << 5
+fn shape_of(call: &Call) -> usize {
+    let given = Keyword::ALL.iter().enumerate().fold(0, |bits, (place, keyword)| {
+        bits | usize::from(call.arg(*keyword).is_given()) << place
+    });
+    let unknown = usize::from(call.extra == Extra::UnknownKeyword);
+    given | unknown << 4 | usize::from(call.order % 24) << 5
+}
+
+/// The tuple of interned names for a number of [`shape_of`].
+fn interned_names(py: Python<'_>, shape: usize) -> PyResult<Py<PyTuple>> {
+    let mut call = Call { order: (shape >> 5) as u8, ..Call::default() };
+    for (place, keyword) in Keyword::ALL.into_iter().enumerate() {
+        if shape & 1 << place != 0 {
+            *call.arg_mut(keyword) = Arg::NONE;
+        }
+    }
+    if shape & 1 << 4 != 0 {
+        call.extra = Extra::UnknownKeyword;
+    }
+    let interned: Vec<_> = names_of(&call).map(|name| PyString::intern(py, name)).collect();
+    Ok(PyTuple::new(py, interned)?.unbind())
 }

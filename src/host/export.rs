@@ -205,7 +205,8 @@ impl Exporting {
             (_, _, true) if is(&self.enums[0]) => Number::IntEnum,
             (_, _, true) => Number::IntSubclass,
             _ if is(&self.enums[1]) => {
-                let value = element.getattr("value").ok()?.extract::<i32>().ok()?;
+                let value =
+                    element.getattr(pyo3::intern!(py, "value")).ok()?.extract::<i32>().ok()?;
                 return Some((value, Number::Enum));
             }
             _ => Number::Index,

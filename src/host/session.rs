@@ -1,6 +1,7 @@
 //! A **session**: one interpreter with one backend, ready to run cases.
 
-use super::export::{Exportee, Exporting, Made};
+use super::arguments::Arguments;
+use super::export::{Exportee, Exporting};
 use super::interpreter::{self, sentence};
 use super::{Detail, Error, Options, Versions, consumer, errors};
 use crate::abi::{DLDevice, KNOWN_VERSION};
@@ -8,7 +9,7 @@ use crate::backend::{self, Backend, Built, Inexpressible};
 use crate::case::{Arg, Call, Case, Keyword, Probe, Probes};
 use crate::oracle::{
     Elements, ErrorClass, Exportable, Exporter, Growth, Ledger, Memory, Observation, Outcome,
-    Raised, Source, decision,
+    Source, decision,
 };
 use pyo3::ffi;
 use pyo3::prelude::*;
@@ -23,6 +24,9 @@ static RUNNING: Mutex<()> = Mutex::new(());
 /// Rounds that confirm a leak: a cache fills in the first few, a leak grows in all of them.
 const WARM_UP_ROUNDS: u32 = 16;
 const GROWTH_ROUNDS: u32 = 64;
+
+/// What an export gave and what it was given.
+type Held<'py> = (Option<Bound<'py, PyAny>>, Arguments<'py>);
 
 /// A running interpreter with one backend.
 pub struct Session {
@@ -102,7 +106,6 @@ impl Session {
         let (device_before, own) = self.exporting.device(py, &built.object, detail);
         self.take_snapshot(&built.source);
 
-        let mut made: SmallVec<[(Option<Probe>, Made<'_>); 6]> = SmallVec::new();
         let exportee = Exportee {
             object: &built.object,
             source: &built.source,
@@ -110,32 +113,30 @@ impl Session {
             own: own.as_ref(),
         };
         let device = device_before.device().unwrap_or(DLDevice::CPU);
-        let make = |probe: Option<Probe>, made: &mut SmallVec<[_; 6]>| {
-            let call: Cow<'_, Call> = match probe {
-                None => Cow::Borrowed(&case.call),
-                Some(probe) => Cow::Owned(probe.call(&case.call, device)),
-            };
-            let result = self.exporting.export(py, &exportee, &call, detail);
-            made.push((probe, result.map_err(|error| no_arguments(py, &error))?));
-            Ok::<_, Inexpressible>(())
+        // All results and arguments live until the last call was made.
+        let mut held: SmallVec<[Held<'_>; 4]> = SmallVec::new();
+        let mut make = |call: &Call| {
+            let made = (self.exporting.export(py, &exportee, call, detail))
+                .map_err(|error| no_arguments(py, &error))?;
+            held.push((made.result, made.arguments));
+            Ok::<_, Inexpressible>(made.outcome)
         };
-        make(None, &mut made)?;
-        let probes = needed(case, device, &made[0].1.outcome, built.source.exportable);
-        for probe in probes.iter() {
-            make(Some(probe), &mut made)?;
+        let mut export = make(&case.call)?;
+        let mut further = SmallVec::new();
+        for probe in needed(case, device, &export, built.source.exportable).iter() {
+            further.push((probe, make(&probe.call(&case.call, device))?));
         }
 
         let mut unchanged = self.backend.unchanged(py, &built);
         if unchanged.is_ok() {
             unchanged = self.compare_snapshot(&built.source);
         }
-        self.try_write_through(&mut made[0].1.outcome, &built.source, case);
+        self.try_write_through(&mut export, &built.source, case);
         let device_after =
             (!case.probes.is_empty()).then(|| self.exporting.device(py, &built.object, detail).0);
 
         let mut ledger = Ledger::default();
-        let mut outcomes: SmallVec<[(Option<Probe>, Outcome); 6]> = SmallVec::new();
-        for (probe, Made { outcome, result, arguments }) in made {
+        for (result, arguments) in held {
             drop(result);
             // SAFETY: only asks whether an exception is set; the interpreter is attached.
             if unsafe { !ffi::PyErr_Occurred().is_null() } {
@@ -143,27 +144,23 @@ impl Session {
                 ledger.error_after_release = raised.map(|raised| raised.name.into_owned());
             }
             ledger.argument_references += arguments.foreign_references();
-            outcomes.push((probe, outcome));
         }
         drop(own);
         ledger.source_references = references(&built) - before;
-        let mut source = built.source.clone();
+        let Built { object, array, owner, mut source } = built;
         source.unchanged = unchanged;
-        drop(built);
+        drop((object, array, owner));
         ledger.blocks = match (blocks, self.backend.live_blocks()) {
             (Some(before), Some(after)) => Some(after - before),
             _ => None,
         };
-
-        let mut outcomes = outcomes.into_iter();
-        let export = outcomes.next().map(|(_, outcome)| outcome).unwrap_or(NOTHING);
         Ok(Observation {
             exporter: self.exporter,
             source,
             device_before,
             device_after,
             export,
-            further: outcomes.filter_map(|(probe, outcome)| Some((probe?, outcome))).collect(),
+            further,
             ledger,
         })
     }
@@ -298,12 +295,6 @@ const UNPROBED: Exporter = Exporter {
     has_readonly: false,
     python_destructor: false,
 };
-
-const NOTHING: Outcome = Outcome::Raised(Raised {
-    class: ErrorClass::System,
-    name: Cow::Borrowed("SystemError"),
-    message: None,
-});
 
 /// The probes of the case, and those without which the outcome cannot be judged. What the library lawfully
 /// refuses is not asked again: a probe might be what kills (a zero item size, say), unseen in the case.

@@ -5,24 +5,24 @@ use super::decision::{Blame, CopyArg, DlDevice, MaxVersion};
 use super::pair::{self, difference, has_no_stream, with_probe};
 use super::words::{by_table, knows, on_outcome, on_pair, phrase};
 use super::{
-    ArrayApi, Context, ErrorClass, Evidence, Fact, Grade, Of, Outcome, ProbeName, Rule, Verdict,
-    What,
+    ArrayApi, Context, ErrorClass, Evidence, Fact, Grade, Of, On, Outcome, ProbeName, Rule,
+    Verdict, What,
 };
 use crate::case::{Arg, Extra, Keyword, Probe, Scalar, Value};
 
 pub(super) const RULES: &[Rule] = &[
-    Rule { id: "SIG-KWONLY", judge: kwonly },
-    Rule { id: "SIG-STREAM", judge: stream },
-    Rule { id: "SIG-2023", judge: keywords_of_2023 },
-    Rule { id: "SIG-OLD-TYPEERROR", judge: old_typeerror },
-    Rule { id: "SIG-UNKNOWN-KW", judge: unknown_kw },
-    Rule { id: "SIG-ABSENT-IS-NONE", judge: absent_is_none },
-    Rule { id: "SIG-NONE-NEUTRAL", judge: none_neutral },
-    Rule { id: "SIG-ORDER-FREE", judge: order_free },
-    Rule { id: "SIG-ARG-UNCHANGED", judge: arg_unchanged },
-    Rule { id: "SIG-MALFORMED", judge: malformed },
-    Rule { id: "SIG-DEVICE-ENUM", judge: device_enum },
-    Rule { id: "SIG-MALFORMED-IGNORED", judge: malformed_ignored },
+    Rule { id: "SIG-KWONLY", on: On::Any, judge: kwonly },
+    Rule { id: "SIG-STREAM", on: On::Any, judge: stream },
+    Rule { id: "SIG-2023", on: On::Any, judge: keywords_of_2023 },
+    Rule { id: "SIG-OLD-TYPEERROR", on: On::Any, judge: old_typeerror },
+    Rule { id: "SIG-UNKNOWN-KW", on: On::Any, judge: unknown_kw },
+    Rule { id: "SIG-ABSENT-IS-NONE", on: On::Comparison, judge: absent_is_none },
+    Rule { id: "SIG-NONE-NEUTRAL", on: On::Comparison, judge: none_neutral },
+    Rule { id: "SIG-ORDER-FREE", on: On::Comparison, judge: order_free },
+    Rule { id: "SIG-ARG-UNCHANGED", on: On::Any, judge: arg_unchanged },
+    Rule { id: "SIG-MALFORMED", on: On::Any, judge: malformed },
+    Rule { id: "SIG-DEVICE-ENUM", on: On::Comparison, judge: device_enum },
+    Rule { id: "SIG-MALFORMED-IGNORED", on: On::Comparison, judge: malformed_ignored },
 ];
 
 fn own<'a>(ctx: &Context<'a>) -> (Of, &'a Outcome) {

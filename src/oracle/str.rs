@@ -6,19 +6,19 @@
 
 use super::decision::{Blame, Classes, Own, Stream};
 use super::words::{by_table, knows};
-use super::{Context, Rule, Verdict};
+use super::{Context, On, Rule, Verdict};
 use crate::abi::DLDeviceType;
 use crate::case::{Arg, Keyword, Value};
 
 pub(super) const RULES: &[Rule] = &[
-    Rule { id: "STR-NONE", judge: none },
-    Rule { id: "STR-CPU-NONE-ONLY", judge: cpu_none_only },
-    Rule { id: "STR-CPU-ERRTYPE", judge: cpu_errtype },
-    Rule { id: "STR-CPU-REQUEST", judge: cpu_request },
-    Rule { id: "STR-CUDA-ZERO", judge: cuda_zero },
-    Rule { id: "STR-ROCM-VALUES", judge: rocm_values },
-    Rule { id: "STR-RANGE", judge: range },
-    Rule { id: "STR-NONINT", judge: nonint },
+    Rule { id: "STR-NONE", on: On::Any, judge: none },
+    Rule { id: "STR-CPU-NONE-ONLY", on: On::Any, judge: cpu_none_only },
+    Rule { id: "STR-CPU-ERRTYPE", on: On::Any, judge: cpu_errtype },
+    Rule { id: "STR-CPU-REQUEST", on: On::Any, judge: cpu_request },
+    Rule { id: "STR-CUDA-ZERO", on: On::Any, judge: cuda_zero },
+    Rule { id: "STR-ROCM-VALUES", on: On::Any, judge: rocm_values },
+    Rule { id: "STR-RANGE", on: On::Any, judge: range },
+    Rule { id: "STR-NONINT", on: On::Any, judge: nonint },
 ];
 
 /// A stream other than `None` was passed, the exporter knows the keyword, and the table has a row whose

@@ -29,14 +29,15 @@ use summary::StatusLine;
 ///
 /// Each new finding is recorded once, shrunk, and given a reproducer that is run in a fresh interpreter. A
 /// case that kills its process ends a child, never the session. New inputs go to the corpus folder; the
-/// committed seeds are read and never written.
+/// committed seeds are read and never written. The first session compiles the fuzz target, which takes
+/// minutes. Without --time or --runs it ends with Ctrl-C.
 #[derive(Args)]
 #[command(after_help = "\
 Examples:
   dlpack-fuzz fuzz --time 600                      ten minutes on NumPy with AddressSanitizer
-  dlpack-fuzz fuzz --sanitizer none --jobs 1       six times as many cases, no stable-Rust caveats
+  dlpack-fuzz fuzz --sanitizer none --jobs 1       faster, and blind to reads outside of blocks
   dlpack-fuzz fuzz --profile strict --runs 1000000
-  dlpack-fuzz fuzz --knob copy-true=warning --findings /tmp/f
+  dlpack-fuzz fuzz --knob cpu_stream=V --findings /tmp/f
 
 Exit status: 0 nothing new, 1 findings, 2 could not run (also when leaks could not be watched).")]
 pub struct Fuzz {

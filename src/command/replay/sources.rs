@@ -39,7 +39,8 @@ impl Source {
 }
 
 /// Adds the cases of a file, of a finding's folder, or of a folder of such, in the order of their names. A
-/// path that does not exist is a failure; a file that does not read is a source without a case.
+/// path that does not exist is a failure; a file that does not read is a source without a case. Findings on
+/// another backend say nothing of this one: named themselves they are a failure, in a folder they are passed.
 pub fn gather(path: &Path, backend: &str, sources: &mut Vec<Source>) -> Result<(), Failure> {
     if !path.is_dir() {
         let exists = path.try_exists().at(path)?;
@@ -50,8 +51,16 @@ pub fn gather(path: &Path, backend: &str, sources: &mut Vec<Source>) -> Result<(
         return Ok(());
     }
     if path.join("report.json").is_file() {
-        sources.push(finding(path));
-        return Ok(());
+        return match finding(path) {
+            Found::On(other, _) if other != backend => Err(Failure::new(format!(
+                "{}: a finding on {other}; name it with --backend",
+                path.display()
+            ))),
+            found => {
+                sources.push(found.source());
+                Ok(())
+            }
+        };
     }
     let mut entries = std::fs::read_dir(path).at(path)?.collect::<Result<Vec<_>, _>>().at(path)?;
     entries.sort_by_key(|entry| entry.file_name());
@@ -62,6 +71,9 @@ pub fn gather(path: &Path, backend: &str, sources: &mut Vec<Source>) -> Result<(
             ["md", "json", "py", "xml"].iter().any(|end| name.ends_with(&format!(".{end}")));
         // Known findings of another backend say nothing of this one.
         let is_foreign = name.ends_with(".toml") && name != format!("{backend}.toml");
+        let is_foreign = is_foreign
+            || path.join("report.json").is_file()
+                && matches!(finding(&path), Found::On(other, _) if other != backend);
         if !name.starts_with('.') && !is_prose && !is_foreign {
             gather(&path, backend, sources)?;
         }
@@ -93,18 +105,36 @@ fn file(path: &Path, backend: &str, sources: &mut Vec<Source>) {
     }
 }
 
-fn finding(folder: &Path) -> Source {
+/// A finding's folder as it was read.
+enum Found {
+    /// On this backend.
+    On(String, Source),
+    Unreadable(Source),
+}
+
+impl Found {
+    fn source(self) -> Source {
+        match self {
+            Self::On(_, source) | Self::Unreadable(source) => source,
+        }
+    }
+}
+
+fn finding(folder: &Path) -> Found {
     let path = folder.join("report.json");
     let read = std::fs::read(&path).map_err(|error| error.to_string());
     match read.and_then(|bytes| {
         serde_json::from_slice::<Finding>(&bytes).map_err(|error| error.to_string())
     }) {
-        Err(reason) => Source::error(&path, reason),
-        Ok(finding) => Source {
-            name: folder.display().to_string(),
-            case: Ok(finding.case),
-            expected: Expected::Finding(finding.cause),
-        },
+        Err(reason) => Found::Unreadable(Source::error(&path, reason)),
+        Ok(finding) => {
+            let source = Source {
+                name: folder.display().to_string(),
+                case: Ok(finding.case),
+                expected: Expected::Finding(finding.cause),
+            };
+            Found::On(finding.backend, source)
+        }
     }
 }
 
@@ -126,6 +156,24 @@ fn known(path: &Path, backend: &str, sources: &mut Vec<Source>) {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn findings_on_another_backend_are_passed_and_never_called_fixed() {
+        let dir = tempfile::tempdir().unwrap();
+        let case = "array(shape=(4,), dtype='int8').__dlpack__()".parse().unwrap();
+        let cause = dlpack_fuzz::finding::Death::Hang.into();
+        let finding = Finding::new("py:m:f", "spec", case, cause, Default::default());
+        let folder = dir.path().join("py_m_f").join("HANG");
+        std::fs::create_dir_all(&folder).unwrap();
+        std::fs::write(folder.join("report.json"), serde_json::to_vec(&finding).unwrap()).unwrap();
+        let count = |path: &Path, backend| {
+            let mut sources = Vec::new();
+            gather(path, backend, &mut sources).map(|()| sources.len())
+        };
+        assert_eq!(count(dir.path(), "numpy").unwrap(), 0);
+        assert_eq!(count(dir.path(), "py:m:f").unwrap(), 1);
+        assert!(count(&folder, "numpy").unwrap_err().to_string().contains("--backend"));
+    }
 
     #[test]
     fn folders_give_their_cases_in_order_and_leave_prose_out() {

@@ -260,7 +260,11 @@ fn truth(arg: &Arg) -> Option<bool> {
         Value::Scalar(Scalar::Halves(halves)) => Some(*halves != 0),
         // An object without a length or a truth of its own is true, whatever its number.
         Value::Scalar(
-            Scalar::Index(_) | Scalar::Object | Scalar::Huge { .. } | Scalar::Enum(_),
+            Scalar::Index(_)
+            | Scalar::Object
+            | Scalar::Bytes
+            | Scalar::Huge { .. }
+            | Scalar::Enum(_),
         ) => Some(true),
         Value::Scalar(scalar) => scalar.as_index().map(|number| number != 0),
         Value::Seq(_, items) => Some(!items.is_empty()),

@@ -8,23 +8,28 @@ mod repeat;
 
 use super::export::{Fault, Layer, Word, evidence, place};
 use super::{
-    Capsule, CapsuleName, Context, Evidence, Fact, Grade, Kind, Of, Outcome, Rule, Verdict, What,
+    Capsule, CapsuleName, Context, Evidence, Fact, Grade, Kind, Of, On, Outcome, Rule, Verdict,
+    What,
 };
 
 pub(super) const RULES: &[Rule] = &[
-    Rule { id: "CAP-TYPE", judge: capsule_type },
-    Rule { id: "CAP-NAME-LEGACY", judge: |ctx| name_of_kind(ctx, Kind::Legacy) },
-    Rule { id: "CAP-NAME-VERSIONED", judge: |ctx| name_of_kind(ctx, Kind::Versioned) },
-    Rule { id: "CAP-NAME-KNOWN", judge: name_known },
-    Rule { id: "CAP-NAME-STATIC", judge: name_static },
-    Rule { id: "CAP-STRUCT-MATCHES-NAME", judge: struct_matches_name },
-    Rule { id: "CAP-DTOR-PRESENT", judge: release::destructor_present },
-    Rule { id: "CAP-DTOR-UNCONSUMED", judge: release::destructor_unconsumed },
-    Rule { id: "CAP-DTOR-EXC-CLEAN", judge: release::destructor_clean },
-    Rule { id: "CAP-DISTINCT-STRUCT", judge: distinct_struct },
-    Rule { id: "CAP-EXC-NO-LEAK", judge: release::exception_no_leak },
-    Rule { id: "CAP-REPEAT", judge: repeat::repeat },
-    Rule { id: "CAP-SOURCE-UNCHANGED", judge: release::source_unchanged },
+    Rule { id: "CAP-TYPE", on: On::Result, judge: capsule_type },
+    Rule { id: "CAP-NAME-LEGACY", on: On::Result, judge: |ctx| name_of_kind(ctx, Kind::Legacy) },
+    Rule {
+        id: "CAP-NAME-VERSIONED",
+        on: On::Result,
+        judge: |ctx| name_of_kind(ctx, Kind::Versioned),
+    },
+    Rule { id: "CAP-NAME-KNOWN", on: On::Result, judge: name_known },
+    Rule { id: "CAP-NAME-STATIC", on: On::Result, judge: name_static },
+    Rule { id: "CAP-STRUCT-MATCHES-NAME", on: On::Result, judge: struct_matches_name },
+    Rule { id: "CAP-DTOR-PRESENT", on: On::Result, judge: release::destructor_present },
+    Rule { id: "CAP-DTOR-UNCONSUMED", on: On::Any, judge: release::destructor_unconsumed },
+    Rule { id: "CAP-DTOR-EXC-CLEAN", on: On::Result, judge: release::destructor_clean },
+    Rule { id: "CAP-DISTINCT-STRUCT", on: On::Result, judge: distinct_struct },
+    Rule { id: "CAP-EXC-NO-LEAK", on: On::Exception, judge: release::exception_no_leak },
+    Rule { id: "CAP-REPEAT", on: On::Comparison, judge: repeat::repeat },
+    Rule { id: "CAP-SOURCE-UNCHANGED", on: On::Any, judge: release::source_unchanged },
 ];
 
 /// As Python writes the name.

@@ -7,28 +7,28 @@ mod data;
 mod strides;
 
 use super::export::{Export, Fault, Layer, Word, evidence, tuple};
-use super::{Context, DlTensor, Evidence, Grade, Rule, Setting, Verdict, What};
+use super::{Context, DlTensor, Evidence, Grade, On, Rule, Setting, Verdict, What};
 
 pub(super) const RULES: &[Rule] = &[
-    Rule { id: "TEN-NDIM", judge: ndim },
-    Rule { id: "TEN-SHAPE-PTR", judge: shape_pointer },
-    Rule { id: "TEN-SHAPE-VALUES", judge: shape_values },
-    Rule { id: "TEN-SHAPE-OVERFLOW", judge: shape_overflow },
-    Rule { id: "TEN-STRIDES-NONNULL-1.2", judge: strides::nonnull },
-    Rule { id: "TEN-STRIDES-NULL-OLD", judge: strides::null_old },
-    Rule { id: "TEN-STRIDES-NULL-COMPACT", judge: strides::null_compact },
-    Rule { id: "TEN-STRIDES-UNIT", judge: strides::unit },
-    Rule { id: "TEN-STRIDES-NEG", judge: strides::negative },
-    Rule { id: "TEN-STRIDES-ZERO", judge: strides::zero },
-    Rule { id: "TEN-STRIDES-EXTENT", judge: strides::extent },
-    Rule { id: "TEN-DATA-NONNULL", judge: data::nonnull },
-    Rule { id: "TEN-DATA-NULL-SIZE0", judge: data::null_size0 },
-    Rule { id: "TEN-DATA-ADDR", judge: data::address },
-    Rule { id: "TEN-DATA-ALIGN256", judge: data::align256 },
-    Rule { id: "TEN-DATA-ALIGN-ITEM", judge: data::align_item },
-    Rule { id: "TEN-BYTEOFFSET-RANGE", judge: data::byte_offset_range },
-    Rule { id: "TEN-BYTEOFFSET-MULT", judge: data::byte_offset_multiple },
-    Rule { id: "TEN-VALUES", judge: data::values },
+    Rule { id: "TEN-NDIM", on: On::Result, judge: ndim },
+    Rule { id: "TEN-SHAPE-PTR", on: On::Result, judge: shape_pointer },
+    Rule { id: "TEN-SHAPE-VALUES", on: On::Result, judge: shape_values },
+    Rule { id: "TEN-SHAPE-OVERFLOW", on: On::Result, judge: shape_overflow },
+    Rule { id: "TEN-STRIDES-NONNULL-1.2", on: On::Any, judge: strides::nonnull },
+    Rule { id: "TEN-STRIDES-NULL-OLD", on: On::Result, judge: strides::null_old },
+    Rule { id: "TEN-STRIDES-NULL-COMPACT", on: On::Any, judge: strides::null_compact },
+    Rule { id: "TEN-STRIDES-UNIT", on: On::Result, judge: strides::unit },
+    Rule { id: "TEN-STRIDES-NEG", on: On::Result, judge: strides::negative },
+    Rule { id: "TEN-STRIDES-ZERO", on: On::Result, judge: strides::zero },
+    Rule { id: "TEN-STRIDES-EXTENT", on: On::Result, judge: strides::extent },
+    Rule { id: "TEN-DATA-NONNULL", on: On::Result, judge: data::nonnull },
+    Rule { id: "TEN-DATA-NULL-SIZE0", on: On::Result, judge: data::null_size0 },
+    Rule { id: "TEN-DATA-ADDR", on: On::Result, judge: data::address },
+    Rule { id: "TEN-DATA-ALIGN256", on: On::Any, judge: data::align256 },
+    Rule { id: "TEN-DATA-ALIGN-ITEM", on: On::Result, judge: data::align_item },
+    Rule { id: "TEN-BYTEOFFSET-RANGE", on: On::Result, judge: data::byte_offset_range },
+    Rule { id: "TEN-BYTEOFFSET-MULT", on: On::Result, judge: data::byte_offset_multiple },
+    Rule { id: "TEN-VALUES", on: On::Result, judge: data::values },
 ];
 
 fn ndim(ctx: &Context) -> Verdict {
