@@ -169,7 +169,8 @@ fn the_generator_reaches_everything_that_a_vocabulary_allows() {
         assert!(met(rare) > 2_000, "{rare}");
     }
     let mean = probes as f64 / (2 * DRAWS) as f64;
-    assert!((1.0..3.0).contains(&mean), "{mean} probes on average");
+    // Each costs another export: half of the cases have none.
+    assert!((0.5..2.0).contains(&mean), "{mean} probes on average");
 
     // Every concrete value of the sweep's rows and near misses.
     let sweep = Sweep::new(&vocabulary);
