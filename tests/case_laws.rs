@@ -158,7 +158,8 @@ fn the_generator_reaches_everything_that_a_vocabulary_allows() {
         assert!(met(&format!("layout {layout}")) > 2_000, "{layout}");
     }
     for object in Object::ALL {
-        assert!(met(&format!("object {}", object.name())) > 1_000, "{object:?}");
+        // Masked arrays are held back, see `Vocabulary`.
+        assert!(met(&format!("object {}", object.name())) > 500, "{object:?}");
     }
     for probe in Probe::ALL {
         assert!(met(&format!("probe {}", probe.name())) > 1_000, "{probe:?}");

@@ -60,7 +60,8 @@ fn run(case: &Case) -> Result<(), Failed> {
         let profile = Profile::named("spec").expect("the default");
         let judgement = judge(case, &seen, &profile, Grade::Violation);
         let known = Path::new(env!("CARGO_MANIFEST_DIR")).join("corpus/known");
-        let known = Known::load(&known, "numpy").map_err(|error| Failed::from(error.to_string()))?;
+        let known =
+            Known::load(&known, "numpy").map_err(|error| Failed::from(error.to_string()))?;
         let versions = session.versions();
         let accused = judgement.violations.into_iter().find(|violation| {
             known.covers(case, &Cause::from(violation.clone()), &versions).is_none()
@@ -75,8 +76,8 @@ fn run(case: &Case) -> Result<(), Failed> {
 fn with_session<T>(use_it: impl FnOnce(&mut Session) -> T) -> T {
     SESSION.with_borrow_mut(|session| {
         let options = Options { env: None, backend: "numpy".into() };
-        let session = session
-            .get_or_insert_with(|| Session::open(&options).expect("scripts/setup has run"));
+        let session =
+            session.get_or_insert_with(|| Session::open(&options).expect("scripts/setup has run"));
         use_it(session)
     })
 }
