@@ -8,8 +8,8 @@ use crate::abi::{DLDevice, KNOWN_VERSION};
 use crate::backend::{self, Backend, Built, Inexpressible};
 use crate::case::{Arg, Call, Case, Keyword, Probe, Probes};
 use crate::oracle::{
-    Elements, ErrorClass, Exportable, Exporter, Growth, Ledger, Memory, Observation, Outcome,
-    Source, decision,
+    ErrorClass, Exportable, Exporter, Growth, Ledger, Memory, Observation, Outcome, Source,
+    decision,
 };
 use pyo3::ffi;
 use pyo3::prelude::*;
@@ -213,20 +213,13 @@ impl Session {
 
     fn take_snapshot(&mut self, source: &Source) {
         self.snapshot.clear();
-        if let Some(allocation) = readable(source) {
-            // SAFETY: the adapter says that this range is the source's allocation, and it is alive.
-            let memory = unsafe {
-                std::slice::from_raw_parts(allocation.start as *const u8, allocation.len())
-            };
-            self.snapshot.extend_from_slice(memory);
-        }
+        // SAFETY: the source was just built and is alive.
+        self.snapshot.extend_from_slice(unsafe { memory_of(source) });
     }
 
     fn compare_snapshot(&self, source: &Source) -> Result<(), Cow<'static, str>> {
-        let Some(allocation) = readable(source) else { return Ok(()) };
-        // SAFETY: as in `take_snapshot`; `unchanged` has found the array at the same address.
-        let memory =
-            unsafe { std::slice::from_raw_parts(allocation.start as *const u8, allocation.len()) };
+        // SAFETY: the source is alive, and `unchanged` has found it at the same address.
+        let memory = unsafe { memory_of(source) };
         if memory == self.snapshot { Ok(()) } else { Err("the values changed".into()) }
     }
 
@@ -235,8 +228,7 @@ impl Session {
         let Some(managed) = &mut capsule.managed else { return };
         let Some(tensor) = &managed.tensor else { return };
         let comparable = matches!(tensor.memory, Memory::Alias | Memory::Distinct);
-        let read = matches!(tensor.elements, Elements::Same | Elements::SameValues);
-        if self.exporter.mutable && comparable && read {
+        if self.exporter.mutable && comparable {
             // SAFETY: source and export are alive, and only this thread uses them.
             unsafe { consumer::write_through(managed, source, case.tensor.dtype) };
         }
@@ -324,8 +316,18 @@ fn settle(_py: Python<'_>) {
     unsafe { ffi::PyGC_Collect() };
 }
 
-fn readable(source: &Source) -> Option<&std::ops::Range<usize>> {
-    source.allocation.as_ref().filter(|_| source.address.is_some())
+/// The bytes of the source's allocation; none where the adapter does not know where it lies.
+///
+/// # Safety
+/// The source is alive, and nobody writes to it while the slice is used.
+unsafe fn memory_of(source: &Source) -> &[u8] {
+    match (&source.allocation, source.address) {
+        (Some(allocation), Some(_)) => {
+            // SAFETY: the adapter says that this range is the source's allocation.
+            unsafe { std::slice::from_raw_parts(allocation.start as *const u8, allocation.len()) }
+        }
+        _ => &[],
+    }
 }
 
 fn no_arguments(py: Python<'_>, error: &PyErr) -> Inexpressible {
