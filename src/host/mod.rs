@@ -6,6 +6,7 @@
 mod arguments;
 mod consumer;
 mod errors;
+mod exchange;
 mod export;
 pub mod interpreter;
 pub mod journal;
