@@ -1,6 +1,5 @@
 //! The allocator and the current stream.
 
-use super::import::{UNKNOWN_CODE, UNKNOWN_DEVICE};
 use super::{Subject, state_of, untouched};
 use crate::abi::exchange::{DLPackExchangeAPI, ManagedTensorAllocator};
 use crate::abi::{DLDataType, DLDevice, DLManagedTensorVersioned, DLTensor};
@@ -8,11 +7,12 @@ use crate::case::{Dtype, Shape, Tensor};
 use crate::host::{Detail, consumer, errors};
 use crate::oracle::{
     Allocation, Answer, DlTensor, Exportable, Kind, Managed, Out, Prototype, Source, Stream,
+    UNKNOWN_DEVICE, Wanted,
 };
 use pyo3::ffi;
 use std::ffi::{c_char, c_void};
 
-/// The case's own shape is asked for up to this many bytes; more would measure the machine.
+/// So many bytes are written at most; more would measure the machine.
 const MOST_BYTES: u64 = 1 << 20;
 
 /// Devices whose stream is asked for: the host, one that few have, one that nobody has.
@@ -28,7 +28,7 @@ pub unsafe fn allocate(
     tensor: &Tensor,
 ) -> Vec<Allocation> {
     let Some(function) = api.managed_tensor_allocator else { return Vec::new() };
-    let prototypes = Prototype::ALL.into_iter().filter_map(|it| Some((it, wanted(it, tensor)?)));
+    let prototypes = Prototype::ALL.into_iter().filter_map(|it| Some((it, it.wanted(tensor)?)));
     // SAFETY: as the caller says.
     let make = |(prototype, wanted)| unsafe {
         attempt(subject, function, prototype, wanted, |call| call())
@@ -46,7 +46,7 @@ pub unsafe fn without_gil(
     tensor: &Tensor,
 ) -> Option<Allocation> {
     let function = api.managed_tensor_allocator?;
-    let wanted = wanted(Prototype::Plain, tensor)?;
+    let wanted = Prototype::Plain.wanted(tensor)?;
     // SAFETY: the thread's state is saved and put back around a call that touches no object of ours.
     let released = |call: &mut dyn FnMut() -> i32| unsafe {
         let state = ffi::PyEval_SaveThread();
@@ -56,42 +56,6 @@ pub unsafe fn without_gil(
     };
     // SAFETY: as the caller says.
     Some(unsafe { attempt(subject, function, Prototype::Plain, wanted, released) })
-}
-
-/// What a prototype asks for.
-struct Wanted {
-    dtype: DLDataType,
-    shape: Shape,
-    device: DLDevice,
-}
-
-/// `None` where the case has no such thing: its shape is too large.
-fn wanted(prototype: Prototype, tensor: &Tensor) -> Option<Wanted> {
-    let mut dtype = tensor.dtype.info().triple.unwrap_or(DLDataType::new(2, 32, 1));
-    let mut shape = Shape::from_slice(&[6]);
-    let mut device = DLDevice::CPU;
-    match prototype {
-        Prototype::Plain | Prototype::Garbage => {}
-        Prototype::Shape => {
-            let bytes = tensor.shape.iter().try_fold(dtype.item_size() as u64, |bytes, &extent| {
-                bytes.checked_mul(u64::try_from(extent).ok()?)
-            });
-            bytes.filter(|&bytes| bytes <= MOST_BYTES)?;
-            shape = tensor.shape.clone();
-        }
-        Prototype::NoElements => shape = Shape::from_slice(&[0, 3]),
-        Prototype::NoAxes => shape = Shape::new(),
-        Prototype::UnknownDtype => dtype = DLDataType::new(UNKNOWN_CODE, 32, 1),
-        Prototype::UnknownDevice => device = UNKNOWN_DEVICE,
-        Prototype::Huge => shape = Shape::from_slice(&[1 << 61]),
-        Prototype::Wrapping => shape = Shape::from_slice(&[1 << 32, 1 << 32]),
-        Prototype::Negative => shape = Shape::from_slice(&[-1]),
-    }
-    if prototype.is_absurd() {
-        // Eight bytes each: no product of the two fits 64 bits.
-        dtype = DLDataType::new(2, 64, 1);
-    }
-    Some(Wanted { dtype, shape, device })
 }
 
 /// # Safety

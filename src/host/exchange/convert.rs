@@ -1,6 +1,6 @@
 //! Python object to tensor: the owning export and the view.
 
-use super::{Subject, state_of, untouched};
+use super::{Subject, untouched};
 use crate::abi::exchange::{DLPackExchangeAPI, ManagedTensorFromPyObjectNoSync};
 use crate::abi::{DLManagedTensorVersioned, DLTensor};
 use crate::host::{Detail, consumer, errors};
@@ -99,7 +99,9 @@ unsafe fn second(
             let head = (first as *const [u64; 4]).read_unaligned();
             let tensor = readable.then(|| {
                 let tensor = (*first).dl_tensor;
-                (tensor.data as usize, tensor.shape as usize, axes(tensor.shape, tensor.ndim))
+                let fields = [tensor.data as usize, tensor.shape as usize, tensor.strides as usize];
+                let numbers = [tensor.shape, tensor.strides].map(|it| axes(it, tensor.ndim));
+                (fields, tensor.device, tensor.dtype, tensor.byte_offset, numbers)
             });
             (head, tensor)
         };
@@ -122,7 +124,7 @@ unsafe fn second(
 pub unsafe fn view(subject: &Subject<'_, '_>, api: &DLPackExchangeAPI) -> Option<View> {
     let function = api.dltensor_from_py_object_no_sync?;
     let before = subject.references();
-    let mut call = |tensor: &mut DLTensor| -> c_int {
+    let call = |tensor: &mut DLTensor| -> c_int {
         // SAFETY: the object is alive and of the table's type; the struct is our own.
         unsafe { function(subject.object(), tensor) }
     };
@@ -132,9 +134,8 @@ pub unsafe fn view(subject: &Subject<'_, '_>, api: &DLPackExchangeAPI) -> Option
     let unwritten = unwritten(&filled_in);
     // The struct is the out parameter: on failure it matters whether anything was written.
     answer.out = if unwritten.len() == FIELDS.len() { Out::Untouched } else { Out::Set };
-    let leads_astray = unwritten.iter().any(|&field| {
-        field != "byte_offset" && (filled_in.ndim != 0 || !matches!(field, "shape" | "strides"))
-    });
+    let leads_astray =
+        unwritten.iter().any(|&field| filled_in.ndim != 0 || !matches!(field, "shape" | "strides"));
     let mut stays = true;
     let tensor = if answer.succeeded() && !leads_astray {
         let exportee = subject.exportee;
@@ -234,6 +235,7 @@ fn kept(subject: &Subject<'_, '_>, before: isize, mut round: impl FnMut()) -> Ke
 mod tests {
     use super::*;
     use crate::abi::DLDevice;
+    use crate::host::exchange::state_of;
 
     #[test]
     fn fields_that_nobody_wrote_are_named() {

@@ -6,7 +6,7 @@ use crate::abi::{
     DLDataType, DLDevice, DLManagedTensorVersioned, DLPackVersion, DLTensor, KNOWN_VERSION,
 };
 use crate::host::{Detail, errors};
-use crate::oracle::{Imported, Out, Parcel, ToPy};
+use crate::oracle::{Imported, Out, Parcel, ToPy, UNKNOWN_CODE, UNKNOWN_DEVICE};
 use pyo3::ffi;
 use std::cell::RefCell;
 use std::collections::VecDeque;
@@ -15,10 +15,6 @@ use std::sync::atomic::{AtomicU32, Ordering};
 /// Parcels whose memory is kept for late readers and late deleter calls.
 const KEPT: usize = 64;
 const LENGTH: usize = 6;
-/// A code and a type far beyond the last ones of DLPack 1.3, and not 99, which some exporters know.
-pub const UNKNOWN_CODE: u8 = 200;
-pub const UNKNOWN_DEVICE: DLDevice = DLDevice::new(99, 0);
-
 thread_local! {
     static POST: RefCell<VecDeque<Box<Packed>>> = const { RefCell::new(VecDeque::new()) };
 }

@@ -2,7 +2,9 @@
 
 use super::Subject;
 use crate::abi::DLPackVersion;
-use crate::abi::exchange::{ATTRIBUTE, ATTRIBUTE_OLD, DLPackExchangeAPI, DLPackExchangeAPIHeader};
+use crate::abi::exchange::{
+    ATTRIBUTE, ATTRIBUTE_OLD, DLPackExchangeAPI, DLPackExchangeAPIHeader, NAME_EXCHANGE,
+};
 use crate::host::{Detail, errors};
 use crate::oracle::{Attribute, ChainEnd, Exchange, Function, LookUps, Table};
 use pyo3::ffi;
@@ -56,16 +58,16 @@ impl Remembered {
         subject: &Subject<'_, '_>,
         seen: &mut Exchange,
     ) -> Option<DLPackExchangeAPI> {
-        let [attribute, old] = self.look_up(subject);
+        let Found { attribute, old, alive } = self.look_up(subject);
         let old_form = !matches!(attribute, Attribute::Capsule { .. });
         let address = if old_form { old.address() } else { attribute.address() };
         (seen.attribute, seen.old) = (attribute, old);
         let address = address.filter(|&address| address != 0)?;
         let kind = subject.exportee.object.get_type();
         let is_known = self.first.as_ref().is_some_and(|it| it.kind.is(&kind));
-        let first_read = read(address, false);
+        let first_read = alive.or_else(|| self.read(address));
         churn();
-        let second_read = read(address, is_known);
+        let second_read = self.read(address);
         let (Some(bytes), true) = (first_read, first_read == second_read) else {
             // The capsule is gone, and the table with it: nothing in it may be called.
             seen.table = Some(Table {
@@ -101,19 +103,19 @@ impl Remembered {
 
     /// After the calls: another look-up, and the table's bytes against those of the first reading.
     pub fn look_again(&self, subject: &Subject<'_, '_>, seen: &mut Exchange) {
-        let [attribute, old] = self.look_up(subject);
+        let Found { attribute, old, .. } = self.look_up(subject);
         let (Some(table), Some(first)) = (&mut seen.table, &self.first) else { return };
         let again = if table.is_old_form { old.address() } else { attribute.address() };
         if table.look_ups == LookUps::Same {
             table.look_ups = again.map_or(LookUps::Gone, |address| self.compare(address));
         }
         table.changed =
-            table.look_ups == LookUps::Same && read(first.address, true) != Some(first.bytes);
+            table.look_ups == LookUps::Same && self.read(first.address) != Some(first.bytes);
     }
 
     fn compare(&self, address: usize) -> LookUps {
         match &self.first {
-            Some(first) if first.address != address => match read(first.address, false) {
+            Some(first) if first.address != address => match self.read(first.address) {
                 Some(bytes) if bytes == first.bytes => LookUps::Moved,
                 _ => LookUps::Gone,
             },
@@ -121,12 +123,40 @@ impl Remembered {
         }
     }
 
-    fn look_up(&self, subject: &Subject<'_, '_>) -> [Attribute; 2] {
-        self.names.each_ref().map(|name| attribute(subject, name.bind(subject.py)))
+    /// As [`read`], without asking the kernel again for the table that was met first.
+    fn read(&self, address: usize) -> Option<Bytes> {
+        match &self.first {
+            // SAFETY: it was read there before. A table lives for ever (XCH-STATIC), and one that does
+            // not was in the heap.
+            Some(first) if first.address == address => Some(unsafe { words(address) }),
+            _ => read(address),
+        }
+    }
+
+    fn look_up(&self, subject: &Subject<'_, '_>) -> Found {
+        let mut alive = None;
+        let [attribute, old] = self.names.each_ref().map(|name| {
+            attribute(subject, name.bind(subject.py), |address| {
+                alive = alive.or_else(|| self.read(address));
+            })
+        });
+        Found { attribute, old, alive }
     }
 }
 
-fn attribute(subject: &Subject<'_, '_>, name: &Bound<'_, PyString>) -> Attribute {
+/// What a type holds under both names, and the table as it was while its capsule lived.
+struct Found {
+    attribute: Attribute,
+    old: Attribute,
+    alive: Option<Bytes>,
+}
+
+/// `look` sees the pointer of a capsule with the right name while the capsule lives.
+fn attribute(
+    subject: &Subject<'_, '_>,
+    name: &Bound<'_, PyString>,
+    look: impl FnOnce(usize),
+) -> Attribute {
     let object = subject.exportee.object;
     // SAFETY: all objects are alive and the interpreter is attached; the reference is owned. A capsule's
     // name is NULL or a string that its maker keeps alive.
@@ -147,6 +177,9 @@ fn attribute(subject: &Subject<'_, '_>, name: &Bound<'_, PyString>) -> Attribute
             let name = ffi::PyCapsule_GetName(value.as_ptr());
             let pointer = ffi::PyCapsule_GetPointer(value.as_ptr(), name) as usize;
             let name = (!name.is_null()).then(|| CStr::from_ptr(name));
+            if name == Some(NAME_EXCHANGE) {
+                look(pointer);
+            }
             let name = name.map(|name| name.to_string_lossy().into_owned());
             return Attribute::Capsule { name, pointer };
         }
@@ -179,7 +212,7 @@ fn follow(address: usize, bytes: &Bytes) -> (Vec<DLPackVersion>, ChainEnd, Optio
         if met.len() > MOST_TABLES {
             break ChainEnd::TooLong;
         }
-        let Some(table) = read(next, false) else { break ChainEnd::Unreadable };
+        let Some(table) = read(next) else { break ChainEnd::Unreadable };
         older.push(version_of(&table));
         if callable.is_none() && version_of(&table).major == 1 {
             callable = Some(table);
@@ -194,29 +227,35 @@ fn version_of(bytes: &Bytes) -> DLPackVersion {
     DLPackVersion { major: bytes[0] as u32, minor: (bytes[0] >> 32) as u32 }
 }
 
-/// The table at an address; `None` where there is no memory. `is_known`: it was read there before.
-fn read(address: usize, is_known: bool) -> Option<Bytes> {
-    let mut bytes = Bytes::default();
+/// The table at an address; `None` where there is no memory.
+fn read(address: usize) -> Option<Bytes> {
     let header = size_of::<DLPackExchangeAPIHeader>();
-    if !address.is_multiple_of(align_of::<DLPackExchangeAPI>())
-        || !is_known && !is_readable(address, header)
-    {
+    if !address.is_multiple_of(align_of::<DLPackExchangeAPI>()) || !is_readable(address, header) {
         return None;
     }
-    // SAFETY: the bytes were found to be readable and aligned.
+    // SAFETY: the bytes were found to be readable, and the address is aligned.
+    let major = unsafe { (address as *const u32).read_volatile() };
+    if major == 1 && !is_readable(address, size_of::<DLPackExchangeAPI>()) {
+        return None;
+    }
+    // SAFETY: as above; major version 1 promises a whole table.
+    Some(unsafe { words(address) })
+}
+
+/// # Safety
+/// There is a table at the address.
+unsafe fn words(address: usize) -> Bytes {
+    let mut bytes = Bytes::default();
+    let table = address as *const u64;
+    // SAFETY: as the caller says; volatile, because it is read to see whether it changed.
     unsafe {
-        let words = address as *const u64;
-        (bytes[0], bytes[1]) = (words.read_volatile(), words.add(1).read_volatile());
-        if version_of(&bytes).major == 1 {
-            if !is_known && !is_readable(address, size_of::<DLPackExchangeAPI>()) {
-                return None;
-            }
-            for (place, word) in bytes.iter_mut().enumerate().skip(2) {
-                *word = words.add(place).read_volatile();
-            }
+        bytes[0] = table.read_volatile();
+        let count = if version_of(&bytes).major == 1 { bytes.len() } else { 2 };
+        for (place, word) in bytes.iter_mut().enumerate().take(count).skip(1) {
+            *word = table.add(place).read_volatile();
         }
     }
-    Some(bytes)
+    bytes
 }
 
 /// Asks the kernel, which answers EFAULT where a plain read would end the process.
@@ -284,6 +323,6 @@ mod tests {
         let word = 7u64;
         assert!(is_readable(&raw const word as usize, 8));
         assert!(!is_readable(4096, 16));
-        assert_eq!(read(4096, false), None);
+        assert_eq!(read(4096), None);
     }
 }

@@ -144,13 +144,14 @@ unsafe fn pending(subject: &Subject<'_, '_>, api: &DLPackExchangeAPI) -> Vec<Pen
         raise_in_flight();
         let code = call();
         seen.push(Pending { function, code, fate: fate(subject) });
+        code == 0
     };
     // SAFETY: each function gets what it gets without an exception, too.
     unsafe {
         if let Some(from_py) = api.managed_tensor_from_py_object_no_sync {
             let mut out = untouched();
-            watch(Some(Function::FromPy), &mut || from_py(subject.object(), &mut out));
-            if state_of(out) == Out::Set
+            if watch(Some(Function::FromPy), &mut || from_py(subject.object(), &mut out))
+                && state_of(out) == Out::Set
                 && let Some(deleter) = (*out).deleter
             {
                 watch(None, &mut || {

@@ -5,7 +5,7 @@
 
 use super::{DlTensor, Managed, Outcome, Raised};
 use crate::abi::{DLDataType, DLDevice, DLPackVersion};
-use crate::case::Shape;
+use crate::case::{Shape, Tensor};
 use std::borrow::Cow;
 use std::fmt;
 
@@ -374,10 +374,59 @@ impl Prototype {
         }
     }
 
+    pub fn named(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|prototype| prototype.name() == name)
+    }
+
     /// No memory can hold it.
     pub fn is_absurd(self) -> bool {
         matches!(self, Self::Huge | Self::Wrapping)
     }
+
+    /// What it asks for in a case of this array; `None` where the array is too large to ask for.
+    pub fn wanted(self, tensor: &Tensor) -> Option<Wanted> {
+        let mut dtype = tensor.dtype.info().triple.unwrap_or(DLDataType::new(2, 32, 1));
+        let mut shape = Shape::from_slice(&[6]);
+        let mut device = DLDevice::CPU;
+        match self {
+            Self::Plain | Self::Garbage => {}
+            Self::Shape => {
+                let item = dtype.item_size() as u64;
+                let bytes = tensor.shape.iter().try_fold(item, |bytes, &extent| {
+                    bytes.checked_mul(u64::try_from(extent).ok()?)
+                });
+                bytes.filter(|&bytes| bytes <= MOST_BYTES)?;
+                shape = tensor.shape.clone();
+            }
+            Self::NoElements => shape = Shape::from_slice(&[0, 3]),
+            Self::NoAxes => shape = Shape::new(),
+            Self::UnknownDtype => dtype = DLDataType::new(UNKNOWN_CODE, 32, 1),
+            Self::UnknownDevice => device = UNKNOWN_DEVICE,
+            Self::Huge => shape = Shape::from_slice(&[1 << 61]),
+            Self::Wrapping => shape = Shape::from_slice(&[1 << 32, 1 << 32]),
+            Self::Negative => shape = Shape::from_slice(&[-1]),
+        }
+        if self.is_absurd() {
+            // Eight bytes each: no product of the two fits 64 bits.
+            dtype = DLDataType::new(2, 64, 1);
+        }
+        Some(Wanted { dtype, shape, device })
+    }
+}
+
+/// The case's own shape is asked for up to this many bytes; more would measure the machine.
+const MOST_BYTES: u64 = 1 << 20;
+/// A code far beyond the last one of DLPack 1.3.
+pub const UNKNOWN_CODE: u8 = 200;
+/// A type far beyond the last one of DLPack 1.3.
+pub const UNKNOWN_DEVICE: DLDevice = DLDevice::new(99, 0);
+
+/// The fields of a prototype that the allocator reads.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Wanted {
+    pub dtype: DLDataType,
+    pub shape: Shape,
+    pub device: DLDevice,
 }
 
 /// `managed_tensor_allocator`.
