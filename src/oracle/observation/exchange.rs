@@ -364,12 +364,12 @@ impl Prototype {
             Self::Plain => "plain",
             Self::Garbage => "garbage",
             Self::Shape => "shape",
-            Self::NoElements => "no elements",
-            Self::NoAxes => "no axes",
-            Self::UnknownDtype => "unknown dtype",
-            Self::UnknownDevice => "unknown device",
-            Self::Huge => "2**61 elements",
-            Self::Wrapping => "2**64 elements",
+            Self::NoElements => "no-elements",
+            Self::NoAxes => "no-axes",
+            Self::UnknownDtype => "unknown-dtype",
+            Self::UnknownDevice => "unknown-device",
+            Self::Huge => "huge",
+            Self::Wrapping => "wrapping",
             Self::Negative => "negative",
         }
     }
