@@ -29,11 +29,14 @@ pub enum Object {
     Memmap,
     /// An array over memory the library imported from another exporter.
     Imported,
+    /// An array of a type narrower than a byte whose elements lie side by side, the first in the low bits. Its
+    /// strides count elements.
+    Packed,
 }
 
 impl Object {
     /// In the order of the byte format: append only.
-    pub const ALL: [Self; 8] = [
+    pub const ALL: [Self; 9] = [
         Self::Array,
         Self::Subclass,
         Self::Matrix,
@@ -42,6 +45,7 @@ impl Object {
         Self::Field,
         Self::Memmap,
         Self::Imported,
+        Self::Packed,
     ];
 
     pub fn name(self) -> &'static str {
@@ -54,6 +58,7 @@ impl Object {
             Self::Field => "field",
             Self::Memmap => "memmap",
             Self::Imported => "imported",
+            Self::Packed => "packed",
         }
     }
 }
