@@ -8,7 +8,7 @@ use super::pattern::{Pattern, wild_stride};
 use super::{
     Access, Arg, Call, Case, Dtype, Extra, Keys, Keyword, Layout, MAX_FLEXIBLE, MAX_ITEMS,
 };
-use super::{Object, Probe, Probes, Rng, Scalar, SeqKind, Tensor, Value, Vocabulary};
+use super::{Object, Probe, Probes, Rng, Scalar, SeqKind, Surface, Tensor, Value, Vocabulary};
 use crate::abi::DLDevice;
 
 /// The longest axis of an ordinary case.
@@ -45,6 +45,9 @@ pub fn mutate(case: &mut Case, rng: &mut Rng, vocabulary: &Vocabulary) {
             14 => change_probes(&mut case.probes, rng),
             _ => change_extent(&mut case.tensor, rng),
         }
+    }
+    if vocabulary.surface == Surface::C {
+        case.call.spell_in_c();
     }
     case.normalize();
 }
@@ -297,6 +300,7 @@ mod tests {
             objects: vec![(Object::Array, 1), (Object::Masked, 1)],
             max_ndim: 3,
             devices: vec![DLDevice::CPU],
+            surface: Surface::Python,
         };
         let mut rng = Rng::new(9);
         let mut same = 0;

@@ -30,11 +30,14 @@ pub enum Object {
     Memmap,
     /// An array over memory the library imported from another exporter.
     Imported,
+    /// An array of a type narrower than a byte whose elements lie side by side, the first in the low bits. Its
+    /// strides count elements.
+    Packed,
 }
 
 impl Object {
     /// In the order of the byte format: append only.
-    pub const ALL: [Self; 8] = [
+    pub const ALL: [Self; 9] = [
         Self::Array,
         Self::Subclass,
         Self::Matrix,
@@ -43,6 +46,7 @@ impl Object {
         Self::Field,
         Self::Memmap,
         Self::Imported,
+        Self::Packed,
     ];
 
     pub fn name(self) -> &'static str {
@@ -55,6 +59,7 @@ impl Object {
             Self::Field => "field",
             Self::Memmap => "memmap",
             Self::Imported => "imported",
+            Self::Packed => "packed",
         }
     }
 }

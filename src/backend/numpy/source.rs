@@ -22,7 +22,7 @@ pub fn statements(tensor: &Tensor) -> String {
         Object::Masked => "x = x.view(np.ma.MaskedArray)\n",
         Object::Record => "x = x.view(np.recarray)\n",
         Object::Imported => "x = np.from_dlpack(x)\n",
-        Object::Array | Object::Field | Object::Memmap => "",
+        Object::Array | Object::Field | Object::Memmap | Object::Packed => "",
     };
     if tensor.access == Access::ReadOnly && tensor.object != Object::Memmap {
         text += "x.flags.writeable = False\n";
