@@ -6,6 +6,8 @@
 //! library, one line in [`REGISTRY`].
 
 mod array_api_strict;
+mod description;
+mod facts;
 mod numpy;
 mod python;
 

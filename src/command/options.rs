@@ -13,8 +13,8 @@ use std::time::Duration;
 #[derive(Args, Clone, Debug)]
 #[command(next_help_heading = "What is tested")]
 pub struct Subject {
-    /// The exporter: `numpy`, `array-api-strict`, or `py:MODULE:FUNCTION`, a Python function that makes an
-    /// exporter of a NumPy array; its folder goes into DLPACK_FUZZ_PYTHONPATH
+    /// The exporter: a library that `doctor` lists, or `py:MODULE:FUNCTION`, a Python function that makes
+    /// an exporter from the description of an array; its folder goes into DLPACK_FUZZ_PYTHONPATH
     #[arg(long, value_name = "NAME", default_value = "numpy", env = "DLPACK_FUZZ_BACKEND")]
     pub backend: String,
 
