@@ -6,6 +6,7 @@
 //! library, one line in [`REGISTRY`].
 
 mod array_api_strict;
+pub mod c;
 mod description;
 mod facts;
 mod numpy;
@@ -90,7 +91,7 @@ pub fn open(py: Python<'_>, name: &str) -> Result<Box<dyn Backend>, Error> {
         None => {
             let known: Vec<_> = REGISTRY.iter().map(|(known, _)| *known).collect();
             Err(Error(format!(
-                "no backend is named {name}; there are {} and py:MODULE:FUNCTION",
+                "no backend is named {name}; there are {}, py:MODULE:FUNCTION and c:PATH",
                 known.join(", ")
             )))
         }

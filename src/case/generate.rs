@@ -7,14 +7,17 @@
 use super::class::{Class, Tone, classes};
 use super::pattern::Pattern;
 use super::{Access, Arg, Call, Case, Contents, Extra, Keys, Keyword, Layout, Object};
-use super::{Probe, Probes, Rng, Scalar, SeqKind, Shape, Tensor, Value, Vocabulary};
+use super::{Probe, Probes, Rng, Scalar, SeqKind, Shape, Surface, Tensor, Value, Vocabulary};
 use crate::abi::DLDevice;
 use smallvec::SmallVec;
 
 /// Draws a case. It is normal.
 pub fn generate(rng: &mut Rng, vocabulary: &Vocabulary) -> Case {
     let tensor = if rng.chance(1, 8) { Tensor::plain() } else { draw_tensor(rng, vocabulary) };
-    let call = if rng.chance(1, 8) { Call::default() } else { draw_call(rng, tensor.device) };
+    let mut call = if rng.chance(1, 8) { Call::default() } else { draw_call(rng, tensor.device) };
+    if vocabulary.surface == Surface::C {
+        call.spell_in_c();
+    }
     Case { tensor, call, probes: draw_probes(rng) }.normalized()
 }
 

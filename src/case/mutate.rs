@@ -7,7 +7,7 @@ use super::pattern::{Pattern, wild_stride};
 use super::{
     Access, Arg, Call, Case, Dtype, Extra, Keys, Keyword, Layout, MAX_FLEXIBLE, MAX_ITEMS,
 };
-use super::{Object, Probe, Probes, Rng, Scalar, SeqKind, Tensor, Value, Vocabulary};
+use super::{Object, Probe, Probes, Rng, Scalar, SeqKind, Surface, Tensor, Value, Vocabulary};
 use crate::abi::DLDevice;
 
 /// The longest axis of an ordinary case.
@@ -39,6 +39,9 @@ pub fn mutate(case: &mut Case, rng: &mut Rng, vocabulary: &Vocabulary) {
             13 => change_call(&mut case.call, rng),
             _ => change_probes(&mut case.probes, rng),
         }
+    }
+    if vocabulary.surface == Surface::C {
+        case.call.spell_in_c();
     }
     case.normalize();
 }
@@ -277,6 +280,7 @@ mod tests {
             objects: vec![(Object::Array, 1), (Object::Masked, 1)],
             max_ndim: 3,
             devices: vec![DLDevice::CPU],
+            surface: Surface::Python,
         };
         let mut rng = Rng::new(9);
         let mut same = 0;

@@ -66,6 +66,9 @@ impl Tensor {
         if self.object == Object::Matrix && self.shape.len() != 2 {
             self.object = Object::Array;
         }
+        if self.object == Object::Packed && !self.dtype.is_narrow() {
+            self.object = Object::Array;
+        }
         match &mut self.layout {
             // An array that owns its elements has no more bytes than its allocation.
             Layout::C | Layout::F => reduce(&mut self.shape, item.max(1), MAX_ALLOCATION as u64),

@@ -50,6 +50,9 @@ objects! {
     Memmap "memmap",
     /// An array over memory the library imported from another exporter.
     Imported "imported",
+    /// An array of a type narrower than a byte whose elements lie side by side, the first in the low bits. Its
+    /// strides count elements.
+    Packed "packed",
     /// Part of a computation that is differentiated.
     Grad "requires-grad",
     /// A result of such a computation.

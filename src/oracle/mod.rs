@@ -35,6 +35,7 @@ mod observation;
 mod pair;
 mod profile;
 mod ro;
+mod route;
 mod sig;
 mod str;
 mod ten;
@@ -180,6 +181,8 @@ pub enum What {
     Aligned,
     /// `same` or `changed`: the source after the export against before.
     SourceState,
+    /// Blocks of memory per round of the case's calls that stay, with two decimals; in C only.
+    MemoryGrowth,
     /// The process dies; the value is the signal's name.
     Death,
 }
@@ -351,7 +354,11 @@ pub fn judge(case: &Case, seen: &Observation, profile: &Profile, threshold: Grad
     let mut judgement = Judgement::default();
     let has_result = context.outcomes().any(|(_, outcome)| outcome.raised().is_none());
     let has_exception = context.outcomes().any(|(_, outcome)| outcome.raised().is_some());
+    let silent = route::silent_on(seen.exporter.route);
     for (place, rule) in rules().iter().enumerate() {
+        if silent.contains(place) {
+            continue;
+        }
         let has_matter = match rule.on {
             On::Any => true,
             On::Result => has_result,

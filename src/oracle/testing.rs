@@ -98,6 +98,7 @@ impl Scene {
         };
         let seen = Observation {
             exporter: Exporter {
+                route: Route::Python,
                 keywords: [true; 4],
                 methods: [true; 2],
                 claims: Some(ArrayApi::V2024),
