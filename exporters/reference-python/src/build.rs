@@ -9,7 +9,7 @@ use dlpack_reference::arguments::Request;
 use dlpack_reference::array::{Access, Array as Inner};
 use dlpack_reference::dlpack::{DataType, Device, flag};
 use dlpack_reference::dtype::{ElementType, Storage, Unnamed, element_type};
-use dlpack_reference::fault::{self, Surface};
+use dlpack_reference::fault::{self, Fault, Surface};
 use dlpack_reference::memory::Memory;
 use pyo3::prelude::*;
 use pyo3::types::{PyByteArray, PyDict, PyTuple};
@@ -47,6 +47,26 @@ pub fn build<'py>(description: &Bound<'py, PyAny>) -> PyResult<Option<Bound<'py,
     };
     facts.set_item("owner", &object)?;
     Ok(Some(PyTuple::new(py, [object, facts.into_any()])?))
+}
+
+/// Builds with a fault planted, which stays planted.
+#[pyclass(frozen, module = "dlpack_reference")]
+pub struct Builder {
+    pub fault: &'static Fault,
+}
+
+#[pymethods]
+impl Builder {
+    fn __call__<'py>(
+        &self,
+        description: &Bound<'py, PyAny>,
+    ) -> PyResult<Option<Bound<'py, PyTuple>>> {
+        let is_planted = fault::planted().is_some_and(|planted| planted.name == self.fault.name);
+        if !is_planted {
+            fault::plant(self.fault.name).expect("it was found by its name");
+        }
+        build(description)
+    }
 }
 
 fn array_of(description: &Bound<'_, PyAny>) -> PyResult<Option<Arc<Inner>>> {

@@ -12,6 +12,7 @@ use dlpack_reference::fault::{self, Surface};
 use pyo3::exceptions::{PyBufferError, PyTypeError, PyValueError};
 use pyo3::ffi;
 use pyo3::prelude::*;
+use pyo3::sync::PyOnceLock;
 use pyo3::types::{PyBool, PyDict, PyInt, PyList, PyString, PyTuple};
 use std::ffi::{CStr, CString, c_char};
 use std::sync::Arc;
@@ -34,7 +35,9 @@ impl Faulty {
         named: Option<&Bound<'py, PyDict>>,
     ) -> PyResult<Bound<'py, PyAny>> {
         let faulty = slf.get();
-        let request = faulty.sort(positional, named)?.request(faulty.surface)?;
+        let mut given = faulty.sort(positional, named)?;
+        given.take_own_device(slf)?;
+        let request = given.request(faulty.surface)?;
         let export = export(slf.as_any(), &faulty.inner, &request)?;
         faulty.hand_over(slf, export, &request)
     }
@@ -47,9 +50,7 @@ impl Faulty {
             Surface::DeviceNumber if self.inner.ndim() == 0 => kind.into_pyobject(py)?.into_any(),
             Surface::DeviceTypeWord => ("cpu", id).into_pyobject(py)?.into_any(),
             Surface::DeviceTypeEnum => {
-                let member =
-                    py.import("enum")?.getattr("Enum")?.call1(("Device", [("CPU", kind)]))?;
-                (member.getattr("CPU")?, id).into_pyobject(py)?.into_any()
+                (device_enum(py)?.call1((kind,))?, id).into_pyobject(py)?.into_any()
             }
             Surface::DeviceIdNone => (kind, py.None()).into_pyobject(py)?.into_any(),
             Surface::DeviceIdBool => (kind, id != 0).into_pyobject(py)?.into_any(),
@@ -166,7 +167,36 @@ impl Faulty {
     }
 }
 
+/// `enum.Enum` with the types of devices that there are.
+fn device_enum(py: Python<'_>) -> PyResult<&Bound<'_, PyAny>> {
+    static CLASS: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
+    let make = || {
+        let members =
+            [("CPU", 1), ("CUDA", 2), ("CUDA_HOST", 3), ("ROCM", 10), ("CUDA_MANAGED", 13)];
+        Ok(py.import("enum")?.getattr("Enum")?.call1(("Device", members.to_vec()))?.unbind())
+    };
+    CLASS.get_or_try_init(py, make).map(|class| class.bind(py))
+}
+
 impl<'py> Given<'py> {
+    /// Whatever the device method answers is the array's own device, however odd it is.
+    fn take_own_device(&mut self, slf: &Bound<'py, Faulty>) -> PyResult<()> {
+        let is_odd = matches!(
+            slf.get().surface,
+            Surface::DeviceList
+                | Surface::DeviceNumber
+                | Surface::DeviceTypeWord
+                | Surface::DeviceTypeEnum
+                | Surface::DeviceIdNone
+                | Surface::DeviceIdBool
+        );
+        if let Some(device) = self.values[2].as_ref().filter(|_| is_odd)
+            && device.eq(slf.get().__dlpack_device__(slf.py())?)?
+        {
+            self.values[2] = None;
+        }
+        Ok(())
+    }
     fn request(self, surface: Surface) -> PyResult<Request> {
         let given_none = |place: usize| self.values[place].as_ref().is_some_and(|it| it.is_none());
         let mut values = [0, 1, 2, 3].map(|place: usize| {

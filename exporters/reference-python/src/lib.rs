@@ -12,7 +12,7 @@ mod error;
 mod faulty;
 
 use dlpack_reference::fault;
-use pyo3::exceptions::PyValueError;
+use pyo3::exceptions::{PyAttributeError, PyValueError};
 use pyo3::prelude::*;
 
 #[pymodule]
@@ -23,7 +23,7 @@ mod module {
     #[pymodule_export]
     use super::build::build;
     #[pymodule_export]
-    use super::{faults, live_blocks, plant};
+    use super::{__getattr__, faults, live_blocks, plant};
     use pyo3::prelude::*;
 
     #[pymodule_init]
@@ -39,6 +39,19 @@ fn plant(name: Option<&str>) -> PyResult<()> {
     let name = name.unwrap_or("none");
     fault::plant(name)
         .map_err(|fault::Unknown| PyValueError::new_err(format!("no fault is named {name}")))
+}
+
+/// `dlpack_reference.NAME(description)` is `build` with the fault NAME planted.
+#[pyfunction]
+fn __getattr__(name: &str) -> PyResult<build::Builder> {
+    match fault::faults().find(|fault| fault.name == name) {
+        Some(fault) => Ok(build::Builder { fault }),
+        None => {
+            let text =
+                format!("module 'dlpack_reference' has no attribute {name:?}, and no such fault");
+            Err(PyAttributeError::new_err(text))
+        }
+    }
 }
 
 /// Name, rule and story of every fault that can be planted.

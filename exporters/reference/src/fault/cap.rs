@@ -19,11 +19,21 @@ pub(super) const FAULTS: &[Fault] = &[
         Plant::Leave(|scene, result| {
             (result.is_ok() && scene.array.ndim() > 3).then_some(Left::Reference)
         }),
-    ),
+    )
+    .only(Route::Python),
+    Fault::new(
+        "empty_export_leaks",
+        "MGT-DELETER-FREES-ALL",
+        "Exports without elements keep a reference to the array that the deleter does not give back.",
+        Plant::Leave(|scene, result| {
+            (result.is_ok() && scene.array.is_empty()).then_some(Left::Reference)
+        }),
+    )
+    .only(Route::C),
     Fault::new(
         "copy_leaks",
-        "CAP-DTOR-UNCONSUMED",
-        "A copy leaves a block of memory behind.",
+        "MGT-DELETER-FREES-ALL",
+        "The deleter of a copy leaves a block of memory behind.",
         Plant::Leave(|scene, result| {
             (result.is_ok() && scene.request.copy == Some(true)).then_some(Left::Block)
         }),
@@ -56,7 +66,7 @@ pub(super) const FAULTS: &[Fault] = &[
         }),
     )
     // A repetition is two equal exports and nothing else.
-    .also(&["CAP-DTOR-UNCONSUMED"]),
+    .also(&["CAP-DTOR-UNCONSUMED", "MGT-DELETER-FREES-ALL"]),
     Fault::new(
         "second_call_refused",
         "CAP-REPEAT",
@@ -85,8 +95,11 @@ pub(super) const FAULTS: &[Fault] = &[
         "struct_shared",
         "CAP-DISTINCT-STRUCT",
         "Two equal versioned exports that live together are one struct, whose deleter counts.",
-        Plant::Alter(|scene, _, export| {
-            let Export::Versioned(managed) = &export else { return export };
+        Plant::Alter(|scene, plan, export| {
+            let managed = match (&export, plan.data) {
+                (Export::Versioned(managed), Data::Shared) => managed,
+                _ => return export,
+            };
             let shared = share(*managed, scene.request, scene.past.is_repeated(scene.request));
             std::mem::forget(export);
             Export::Versioned(shared)

@@ -1,10 +1,11 @@
 //! Faults of copies and of read-only memory (COPY, RO).
 
 use super::ten::flip;
-use super::{Fault, Plant, raised_as, refuse};
+use super::{Fault, Plant, Scene, raised_as, refuse};
 use crate::arguments::Request;
 use crate::array::{Access, Array};
 use crate::dlpack::flag;
+use crate::dtype::Storage;
 use crate::error::{Cause, Error, Kind};
 use crate::plan::{Data, Plan, Struct};
 
@@ -14,7 +15,9 @@ pub(super) const FAULTS: &[Fault] = &[
         "COPY-TRUE-IGNORED",
         "copy=True of a row-major array gives an alias, flagged as a copy.",
         Plant::Decide(|scene, plan| match plan {
-            Ok(plan) if scene.array.is_contiguous() => Ok(Plan { data: Data::Shared, ..plan }),
+            Ok(plan) if is_writable_here(scene, &plan) && scene.array.is_contiguous() => {
+                Ok(Plan { data: Data::Shared, ..plan })
+            }
             plan => plan,
         }),
     ),
@@ -24,7 +27,9 @@ pub(super) const FAULTS: &[Fault] = &[
         "copy=True gives an alias if no max_version is given.",
         Plant::Decide(|scene, plan| match plan {
             Ok(plan)
-                if scene.request.max_version.is_none() && scene.array.has_element_strides() =>
+                if scene.request.max_version.is_none()
+                    && is_writable_here(scene, &plan)
+                    && scene.array.has_element_strides() =>
             {
                 Ok(Plan { data: Data::Shared, ..plan })
             }
@@ -39,7 +44,9 @@ pub(super) const FAULTS: &[Fault] = &[
             let array = scene.array;
             // SAFETY: the array's own memory, and the caller runs one call at a time.
             let bytes = unsafe { std::slice::from_raw_parts(array.start(), array.size()) };
-            let is_same = array.has_element_strides() && bytes.iter().all(|&byte| byte == 0);
+            let is_same = is_writable_here(scene, plan)
+                && array.has_element_strides()
+                && bytes.iter().all(|&byte| byte == 0);
             if plan.data == Data::Copied && is_same {
                 flip(array, export.tensor());
             }
@@ -190,8 +197,12 @@ pub(super) const FAULTS: &[Fault] = &[
         "copies_are_legacy",
         "COPY-LEGACY-SILENT",
         "A copy goes out in a legacy struct, whatever the caller could take.",
-        Plant::Decide(|_, plan| match plan {
-            Ok(plan) if plan.data == Data::Copied => Ok(Plan { kind: Struct::Legacy, ..plan }),
+        Plant::Decide(|scene, plan| match plan {
+            Ok(plan)
+                if plan.data == Data::Copied && scene.array.element.storage == Storage::Whole =>
+            {
+                Ok(Plan { kind: Struct::Legacy, ..plan })
+            }
             plan => plan,
         }),
     )
@@ -249,6 +260,11 @@ pub(super) const FAULTS: &[Fault] = &[
     )
     .warning(),
 ];
+
+/// What is made of it stays on its device, and no flag of a read-only array is lost.
+fn is_writable_here(scene: &Scene, plan: &Plan) -> bool {
+    scene.array.access == Access::Writable && plan.device == scene.array.device
+}
 
 fn is_column_major(array: &Array) -> bool {
     array.is_column_major() && !array.is_contiguous() && !array.is_empty()

@@ -5,7 +5,7 @@ use crate::arguments::Request;
 use crate::array::Access;
 use crate::dlpack::Device;
 use crate::error::{Cause, Error, Kind};
-use crate::plan::{Plan, Struct};
+use crate::plan::{Data, Plan, Struct};
 
 pub(super) const FAULTS: &[Fault] = &[
     Fault::new(
@@ -34,7 +34,9 @@ pub(super) const FAULTS: &[Fault] = &[
             true => Device { kind: 1, id: -1 },
             false => array.device,
         }),
-    ),
+    )
+    // A caller who asks for that very index asks for none.
+    .also(&["COPY-SAME-DEVICE-NEUTRAL"]),
     Fault::new(
         "device_changes_after_export",
         "DEV-STABLE",
@@ -82,7 +84,12 @@ pub(super) const FAULTS: &[Fault] = &[
         "managed_label_kept",
         "DEV-HONOUR-CPU",
         "Managed memory keeps its label when the CPU is asked for.",
-        Plant::Decide(|scene, plan| plan.map(|plan| Plan { device: scene.array.device, ..plan })),
+        Plant::Decide(|scene, plan| match plan {
+            Ok(plan) if plan.data == Data::Shared => {
+                Ok(Plan { device: scene.array.device, ..plan })
+            }
+            plan => plan,
+        }),
     )
     .warning()
     .on(Device::CUDA_MANAGED),

@@ -5,7 +5,7 @@ use crate::dlpack::{DataType, code, flag};
 use crate::dtype::Unnamed;
 use crate::error::{Cause, Error, Kind};
 use crate::export::Export;
-use crate::plan::{Plan, Struct};
+use crate::plan::{Data, Plan, Struct};
 
 pub(super) const FAULTS: &[Fault] = &[
     Fault::new(
@@ -107,9 +107,9 @@ pub(super) const FAULTS: &[Fault] = &[
     Fault::new(
         "padding_not_flagged",
         "DTY-SUBBYTE-PADDED",
-        "Elements narrower than a byte lie in a byte each, and no flag says so.",
-        Plant::Alter(|_, _, mut export| {
-            if let Some(managed) = export.versioned() {
+        "Elements narrower than a byte lie in a byte each, and no flag of an alias says so.",
+        Plant::Alter(|_, plan, mut export| {
+            if let (Data::Shared, Some(managed)) = (plan.data, export.versioned()) {
                 managed.flags &= !flag::IS_SUBBYTE_TYPE_PADDED;
             }
             export

@@ -170,7 +170,9 @@ pub(super) const FAULTS: &[Fault] = &[
         "copy=None is refused next to max_version: leave it out.",
         CopyNoneRefused,
     )
-    .warning(),
+    .warning()
+    // The refusal of a call that leaves nothing else to refuse.
+    .also(&["EXC-UNEXPECTED"]),
     row(
         "all_none_refused",
         "SIG-NONE-NEUTRAL",

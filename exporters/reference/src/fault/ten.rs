@@ -1,7 +1,7 @@
 //! Faults of the tensor's fields (TEN).
 
-use super::{Fault, Plant, lowest, runs_backwards};
-use crate::array::Array;
+use super::{Fault, Plant, Scene, lowest, runs_backwards};
+use crate::array::{Access, Array};
 use crate::dlpack::Tensor;
 use crate::memory::Memory;
 use crate::plan::{Data, Plan, Struct};
@@ -35,7 +35,9 @@ pub(super) const FAULTS: &[Fault] = &[
         "TEN-SHAPE-VALUES",
         "A column-major array goes out with its axes in the reverse order.",
         Plant::Alter(|scene, plan, mut export| {
-            if plan.data == Data::Shared && is_column_major(scene.array) {
+            let extents = scene.array.shape();
+            let is_square = extents.iter().eq(extents.iter().rev());
+            if plan.data == Data::Shared && is_column_major(scene.array) && !is_square {
                 shape(export.tensor()).reverse();
                 strides(export.tensor()).reverse();
             }
@@ -137,8 +139,8 @@ pub(super) const FAULTS: &[Fault] = &[
         Plant::Alter(|scene, plan, mut export| {
             let (array, item) = (scene.array, scene.array.element.item_bytes);
             let end = array.first() as usize + array.count().saturating_mul(item);
-            let is_at_end = end + item > array.start() as usize + array.size();
-            if plan.data == Data::Copied && array.count() > 1 && array.is_contiguous() && is_at_end {
+            let is_at_end = array.access == Access::Writable && end + item > array.start() as usize + array.size();
+            if is_asked_copy(scene, plan) && array.count() > 1 && array.is_contiguous() && is_at_end {
                 export.tensor().data = array.first().wrapping_add(item).cast();
             }
             export
@@ -150,7 +152,8 @@ pub(super) const FAULTS: &[Fault] = &[
         "TEN-VALUES",
         "copy=True of an array that runs backwards is a view that runs forwards.",
         Plant::Alter(|scene, plan, mut export| {
-            if plan.data == Data::Copied && scene.array.has_element_strides() {
+            let is_writable = scene.array.access == Access::Writable;
+            if is_asked_copy(scene, plan) && is_writable && scene.array.has_element_strides() {
                 flip(scene.array, export.tensor());
             }
             export
@@ -252,6 +255,11 @@ fn is_column_major(array: &Array) -> bool {
 /// Shared memory in another layout than the row-major one.
 fn is_view(array: &Array, plan: &Plan) -> bool {
     plan.data == Data::Shared && !array.is_empty() && !array.is_contiguous()
+}
+
+/// A copy that is made because the caller asks for it, where the array is.
+fn is_asked_copy(scene: &Scene, plan: &Plan) -> bool {
+    plan.data == Data::Copied && plan.device == scene.array.device
 }
 
 fn shape(tensor: &mut Tensor) -> &mut [i64] {

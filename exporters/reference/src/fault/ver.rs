@@ -129,7 +129,9 @@ pub(super) const FAULTS: &[Fault] = &[
         "STR-CPU-REQUEST",
         "A stream is ignored if dl_device asks for the CPU.",
         Plant::Decide(|scene, plan| match (plan, scene.request.dl_device) {
-            (Err(Error { cause: Cause::NoStreams, .. }), Some(Device::CPU)) => {
+            (Err(Error { cause: Cause::NoStreams, .. }), Some(Device::CPU))
+                if scene.array.device != Device::CPU =>
+            {
                 without_stream(scene)
             }
             (plan, _) => plan,
