@@ -77,6 +77,12 @@ type Open = fn(Python<'_>) -> PyResult<Box<dyn Backend>>;
 pub const REGISTRY: &[(&str, Open)] =
     &[("numpy", numpy::open), ("array-api-strict", array_api_strict::open)];
 
+/// The name as it means the same in every folder.
+pub fn absolute(name: &str) -> String {
+    let spec = name.strip_prefix(c::PREFIX).and_then(|spec| c::Spec::parse(spec).ok());
+    spec.map_or_else(|| name.to_owned(), |spec| spec.to_string())
+}
+
 /// The backend of that name, or `py:MODULE:FUNCTION`.
 pub fn open(py: Python<'_>, name: &str) -> Result<Box<dyn Backend>, Error> {
     let failed = |error: PyErr| {

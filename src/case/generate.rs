@@ -158,13 +158,13 @@ pub(super) fn draw_number(rng: &mut Rng) -> i64 {
     }
 }
 
-/// Each further export costs as much as a case: one on average.
+/// Each further export costs as much as a case: one in four cases has any.
 fn draw_probes(rng: &mut Rng) -> Probes {
-    let count = match rng.below(128) {
+    let count = match rng.below(512) {
         0 => return Probes::ALL,
-        1..64 => 0,
-        64..104 => 1,
-        104..120 => 2,
+        1..384 => 0,
+        384..480 => 1,
+        480..504 => 2,
         _ => 3,
     };
     (0..count).map(|_| *rng.pick(&Probe::ALL)).collect()

@@ -1,22 +1,38 @@
 //! **MGT**: the struct around the tensor: version, flags, deleter, alignment.
 
 use super::export::{Asked, Export, Fault, Layer, Word, evidence, flags_with_dtype};
-use super::{Context, Fact, Grade, Of, On, Rule, Verdict, What, life};
+use super::{Context, Fact, Grade, Matter, Of, Rule, Verdict, What, life};
 use crate::abi::{
     DLDeviceType, DLPackVersion, FLAG_IS_COPIED, FLAG_READ_ONLY, FLAG_SUBBYTE_PADDED, KNOWN_VERSION,
 };
 use crate::case::Keyword;
 
 pub(super) const RULES: &[Rule] = &[
-    Rule { id: "MGT-VERSION-MAJOR", on: On::Result, judge: version_major },
-    Rule { id: "MGT-VERSION-OWN", on: On::Result, judge: version_own },
-    Rule { id: "MGT-VERSION-COVERS", on: On::Result, judge: version_covers },
-    Rule { id: "MGT-VERSION-STABLE", on: On::Result, judge: version_stable },
-    Rule { id: "MGT-DELETER-NULL", on: On::Result, judge: deleter_null },
-    Rule { id: "MGT-DELETER-FREES-ALL", on: On::Result, judge: deleter_frees_all },
-    Rule { id: "MGT-FLAGS-KNOWN", on: On::Result, judge: flags_known },
-    Rule { id: "MGT-FLAG-SUBBYTE", on: On::Result, judge: flag_subbyte },
-    Rule { id: "MGT-ALIGNED", on: On::Result, judge: aligned },
+    Rule { id: "MGT-VERSION-MAJOR", needs: Matter::VERSIONED, judge: version_major },
+    Rule { id: "MGT-VERSION-OWN", needs: Matter::VERSIONED, judge: version_own },
+    Rule {
+        id: "MGT-VERSION-COVERS",
+        needs: Matter::TENSOR.and(Matter::VERSIONED),
+        judge: version_covers,
+    },
+    Rule {
+        id: "MGT-VERSION-STABLE",
+        needs: Matter::VERSIONED.and(Matter::COMPARISON),
+        judge: version_stable,
+    },
+    Rule { id: "MGT-DELETER-NULL", needs: Matter::TENSOR, judge: deleter_null },
+    Rule { id: "MGT-DELETER-FREES-ALL", needs: Matter::RESULT, judge: deleter_frees_all },
+    Rule {
+        id: "MGT-FLAGS-KNOWN",
+        needs: Matter::TENSOR.and(Matter::VERSIONED),
+        judge: flags_known,
+    },
+    Rule {
+        id: "MGT-FLAG-SUBBYTE",
+        needs: Matter::TENSOR.and(Matter::VERSIONED),
+        judge: flag_subbyte,
+    },
+    Rule { id: "MGT-ALIGNED", needs: Matter::RESULT, judge: aligned },
 ];
 
 fn text(version: DLPackVersion) -> String {

@@ -237,14 +237,14 @@ static void export_array(void *handle, const DLPackFuzzCall *call, DLPackFuzzRes
                 "the array can be exported to (1, 0) only");
   if (array->has_odd_stride)
     return fail(result, DLPACK_FUZZ_BUFFER_ERROR, "DLPack counts strides in elements");
-  /* A struct without flags can say neither that data is read-only nor that elements are padded. */
-  if (!is_versioned && !array->is_writable && FAULT != READ_ONLY_UNFLAGGED)
+  int wants_copy = call->given & DLPACK_FUZZ_GIVEN_COPY && call->copy;
+  if (FAULT == COPY_FALSE_COPIES && call->given & DLPACK_FUZZ_GIVEN_COPY) wants_copy = 1;
+  /* A struct without flags can say neither that data is read-only (a copy is not) nor that elements are padded. */
+  if (!is_versioned && !array->is_writable && !wants_copy && FAULT != READ_ONLY_UNFLAGGED)
     return fail(result, DLPACK_FUZZ_BUFFER_ERROR, "a read-only array needs max_version=(1, 0)");
   if (!is_versioned && is_narrow(array))
     return fail(result, DLPACK_FUZZ_BUFFER_ERROR, "a type narrower than a byte needs max_version=(1, 0)");
 
-  int wants_copy = call->given & DLPACK_FUZZ_GIVEN_COPY && call->copy;
-  if (FAULT == COPY_FALSE_COPIES && call->given & DLPACK_FUZZ_GIVEN_COPY) wants_copy = 1;
   if (FAULT == CRASH_ON_COPY && wants_copy && !array->is_writable) *(volatile int *)NULL = 0;
   Export *export = take(sizeof *export + sizeof(int64_t) * 2 * (size_t)array->ndim);
   if (!export) return fail(result, DLPACK_FUZZ_MEMORY_ERROR, "no memory");

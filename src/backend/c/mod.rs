@@ -227,7 +227,7 @@ pub unsafe fn text(string: *const c_char) -> Option<String> {
 
 /// What the dynamic linker says, without the path that it begins with.
 fn cause(error: &libloading::Error, path: &Path) -> String {
-    let text = error.to_string();
+    let text = std::error::Error::source(error).unwrap_or(error).to_string();
     let text = text.trim_matches('"');
     text.strip_prefix(&format!("{}: ", path.display())).unwrap_or(text).to_owned()
 }
