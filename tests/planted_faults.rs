@@ -10,7 +10,7 @@ use common::reference;
 use dlpack_fuzz::abi::DLDevice;
 use dlpack_fuzz::case::{Case, Probe, Probes, Rng, Vocabulary, generate};
 use dlpack_fuzz::host::{Detail, Options, Session};
-use dlpack_fuzz::oracle::{Grade, Profile, judge};
+use dlpack_fuzz::oracle::{Grade, Profile, judge, planted, rules};
 use dlpack_reference::fault::{self, Fault, Route};
 use std::collections::{BTreeMap, BTreeSet};
 use std::process::Command;
@@ -224,6 +224,10 @@ fn trials(way: Way) -> BTreeMap<(Way, &'static str), Trial> {
     results
 }
 
+fn is_caught(fault: &Fault, trial: &Trial) -> bool {
+    trial.own.contains(&(fault.rule.into(), grade(fault.grade) as u8))
+}
+
 #[test]
 fn each_fault_is_caught_by_its_rule_and_no_other() {
     let mut wrong = Vec::new();
@@ -234,7 +238,7 @@ fn each_fault_is_caught_by_its_rule_and_no_other() {
                 wrong.push(format!("{title}\n    ended its process"));
                 continue;
             };
-            if !trial.own.contains(&(fault.rule.into(), grade(fault.grade) as u8)) {
+            if !is_caught(fault, trial) {
                 wrong.push(format!("{title}\n    not caught as {:?}", fault.grade));
                 for (rule, grade, count, text) in &trial.accused {
                     wrong.push(format!("    but {rule} {grade}, {count} times: {text}"));
@@ -249,6 +253,48 @@ fn each_fault_is_caught_by_its_rule_and_no_other() {
         }
     }
     assert!(wrong.is_empty(), "{} wrong:\n{}", wrong.len(), wrong.join("\n"));
+}
+
+/// Rewrites the list instead of comparing it.
+const BLESS: &str = "DLPACK_FUZZ_BLESS";
+
+#[test]
+fn the_list_tells_what_is_caught() {
+    let mut caught: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();
+    for fault in fault::faults() {
+        let by = |way| TRIALS.get(&(way, fault.name)).is_some_and(|trial| is_caught(fault, trial));
+        if Way::BOTH.into_iter().any(by) {
+            caught.entry(fault.rule).or_default().insert(fault.name);
+        }
+    }
+    let mut text = String::from("rule\tfaults\twhy there is none\n");
+    for rule in rules().iter().map(|rule| rule.id) {
+        let elsewhere = planted::of(rule).iter().copied().filter(|fault| fault.contains(':'));
+        let faults: Vec<_> = caught.remove(rule).into_iter().flatten().chain(elsewhere).collect();
+        let reason = planted::why_none(rule).unwrap_or("-");
+        let faults = if faults.is_empty() { "-".into() } else { faults.join(",") };
+        text += &format!("{rule}\t{faults}\t{reason}\n");
+    }
+    assert!(caught.is_empty(), "no function judges these: {caught:?}");
+    let list = concat!(env!("CARGO_MANIFEST_DIR"), "/src/oracle/planted.tsv");
+    if std::env::var_os(BLESS).is_some() {
+        std::fs::write(list, &text).unwrap();
+        return;
+    }
+    assert_eq!(
+        text,
+        std::fs::read_to_string(list).unwrap(),
+        "src/oracle/planted.tsv differs; run this test with {BLESS}=1 and read the change"
+    );
+    println!("{}", planted::score());
+}
+
+#[test]
+fn every_rule_has_a_fault_or_a_reason() {
+    for rule in rules().iter().map(|rule| rule.id) {
+        let (faults, reason) = (planted::of(rule), planted::why_none(rule));
+        assert!(faults.is_empty() == reason.is_some(), "{rule}: {faults:?} {reason:?}");
+    }
 }
 
 #[test]
@@ -281,11 +327,13 @@ fn lawful_child() {
     let way = if way == "c" { Way::C } else { Way::Python };
     let mut session = open(way, "none");
     let vocabulary = session.vocabulary();
+    let mut made = 0;
     let mut first: BTreeMap<(&str, &str, Grade), String> = BTreeMap::new();
     for case in cases(DRAWN_LAWFUL, &vocabulary) {
         let Ok(seen) = session.run(&case, Detail::Brief) else {
             continue;
         };
+        made += 1;
         for name in ["spec", "strict", "lenient"] {
             let profile = Profile::named(name).expect("a built-in profile");
             for it in judge(&case, &seen, &profile, Grade::Warning).violations {
@@ -299,6 +347,7 @@ fn lawful_child() {
             }
         }
     }
+    assert!(made > DRAWN_LAWFUL / 2, "only {made} cases could be made");
     for ((profile, rule, grade), text) in first {
         println!("\n{MARK}{way:?} {profile}: {grade:?} {rule}: {}", text.replace('\n', " "));
     }

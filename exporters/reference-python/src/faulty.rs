@@ -203,7 +203,7 @@ impl<'py> Given<'py> {
             self.values[place].as_ref().filter(|value| !value.is_none()).cloned()
         });
         match surface {
-            Surface::StreamNoneRefused if given_none(0) => {
+            Surface::StreamNoneRefused if given_none(0) && values[2].is_none() => {
                 return Err(PyValueError::new_err("None is no stream"));
             }
             Surface::AllNoneRefused if given_none(1) => {

@@ -54,10 +54,23 @@ fn __getattr__(name: &str) -> PyResult<build::Builder> {
     }
 }
 
-/// Name, rule and story of every fault that can be planted.
+/// Name, rule, grade, route (`both`, `c` or `python`) and story of every fault that can be planted.
 #[pyfunction]
-fn faults() -> Vec<(&'static str, &'static str, &'static str)> {
-    fault::faults().map(|fault| (fault.name, fault.rule, fault.story)).collect()
+fn faults() -> Vec<[&'static str; 5]> {
+    let row = |fault: &'static fault::Fault| {
+        let grade = match fault.grade {
+            fault::Grade::Info => "info",
+            fault::Grade::Warning => "warning",
+            fault::Grade::Violation => "violation",
+        };
+        let route = match fault.route {
+            fault::Route::Both => "both",
+            fault::Route::C => "c",
+            fault::Route::Python => "python",
+        };
+        [fault.name, fault.rule, grade, route, fault.story]
+    };
+    fault::faults().map(row).collect()
 }
 
 /// Arrays, their memory and exports that are alive.

@@ -2,7 +2,7 @@
 
 use super::{Fault, Plant, Route, Scene, refuse};
 use crate::dlpack::{DataType, code, flag};
-use crate::dtype::Unnamed;
+use crate::dtype::{Storage, Unnamed};
 use crate::error::{Cause, Error, Kind};
 use crate::export::Export;
 use crate::plan::{Data, Plan, Struct};
@@ -115,6 +115,25 @@ pub(super) const FAULTS: &[Fault] = &[
             export
         }),
     ),
+    Fault::new(
+        "nibbles_swapped",
+        "DTY-SUBBYTE-PACK",
+        "The copy of packed elements of 4 bits has the first of each pair in the high bits.",
+        Plant::Alter(|scene, plan, mut export| {
+            let element = scene.array.element;
+            let is_nibbles = element.storage == Storage::Packed && plan.dtype.element_bits() == 4;
+            if plan.data == Data::Copied && is_nibbles && !scene.array.is_empty() {
+                let size = element.bytes_of(scene.array.count()).unwrap_or(0);
+                // SAFETY: the copy is as large, and nobody else has it.
+                let bytes = unsafe {
+                    std::slice::from_raw_parts_mut(export.tensor().data.cast::<u8>(), size)
+                };
+                bytes.iter_mut().for_each(|byte| *byte = byte.rotate_left(4));
+            }
+            export
+        }),
+    )
+    .only(Route::C),
     Fault::new(
         "float4_in_pairs",
         "DTY-SUBBYTE-SHAPE",
