@@ -103,7 +103,7 @@ fn a_case_that_kills_its_process_is_a_finding_and_the_next_case_runs() {
 #[test]
 fn a_library_that_exits_or_prints_confuses_no_worker() {
     let dir = tempfile::tempdir().unwrap();
-    let module = "import os\n\nclass Exporter:\n    def __init__(self, x):\n        self.x = x\n\n    \
+    let module = "import os\n\nclass Exporter:\n    def __init__(self, d):\n        self.x = d.numpy\n\n    \
                   def __dlpack__(self, **kw):\n        print('noise', flush=True)\n        \
                   os.write(1, b'noise')\n        if kw.get('copy') is True:\n            os._exit(0)\n        \
                   return self.x.__dlpack__(**kw)\n\n    def __dlpack_device__(self):\n        \

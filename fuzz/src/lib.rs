@@ -4,6 +4,7 @@
 mod feedback;
 mod harness;
 mod settings;
+mod wanted;
 
 pub use harness::{mutate, run, start, start_c};
 

@@ -145,8 +145,9 @@ impl Parser<'_> {
     fn object(&mut self) -> Parsed<Object> {
         let start = self.start();
         let name = self.quoted()?;
-        let known = Object::ALL.into_iter().find(|object| object.name() == name);
-        let names = || Object::ALL.map(Object::name).join(", ");
+        let known = Object::ALL.iter().copied().find(|object| object.name() == name);
+        let names =
+            || Object::ALL.iter().map(|object| object.name()).collect::<Vec<_>>().join(", ");
         known.map_or_else(|| self.fail_at(start, &format!("one of {}", names())), Ok)
     }
 

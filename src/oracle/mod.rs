@@ -34,6 +34,7 @@ mod matter;
 mod mgt;
 mod observation;
 mod pair;
+pub mod planted;
 mod profile;
 mod ro;
 mod route;

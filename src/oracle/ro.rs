@@ -8,7 +8,7 @@ use super::{
     Context, ErrorClass, Fact, Grade, Knob, Matter, Of, Outcome, Rule, Setting, Verdict, What,
 };
 use crate::abi::FLAG_READ_ONLY;
-use crate::case::{Access, Keyword, Object};
+use crate::case::{Access, DtypeClass, Keyword, Object};
 
 pub(super) const RULES: &[Rule] = &[
     Rule {
@@ -103,7 +103,9 @@ fn legacy(ctx: &Context) -> Verdict {
 
 /// A refused legacy copy of a read-only array, where the versioned copy is made: the array could be copied.
 fn legacy_copy(ctx: &Context) -> Verdict {
-    if ctx.seen.source.writable != Some(false) {
+    // That elements are padded to bytes a legacy struct cannot say either: DTY-SUBBYTE-PADDED.
+    let is_narrow = ctx.case.tensor.dtype.class() == DtypeClass::SubByte;
+    if ctx.seen.source.writable != Some(false) || is_narrow {
         return Verdict::Silent;
     }
     let is_copy = |of: Of| {
