@@ -6,6 +6,7 @@
 //! library, one line in [`REGISTRY`].
 
 mod array_api_strict;
+pub mod c;
 mod description;
 mod facts;
 mod numpy;
@@ -76,6 +77,12 @@ type Open = fn(Python<'_>) -> PyResult<Box<dyn Backend>>;
 pub const REGISTRY: &[(&str, Open)] =
     &[("numpy", numpy::open), ("array-api-strict", array_api_strict::open)];
 
+/// The name as it means the same in every folder.
+pub fn absolute(name: &str) -> String {
+    let spec = name.strip_prefix(c::PREFIX).and_then(|spec| c::Spec::parse(spec).ok());
+    spec.map_or_else(|| name.to_owned(), |spec| spec.to_string())
+}
+
 /// The backend of that name, or `py:MODULE:FUNCTION`.
 pub fn open(py: Python<'_>, name: &str) -> Result<Box<dyn Backend>, Error> {
     let failed = |error: PyErr| {
@@ -90,7 +97,7 @@ pub fn open(py: Python<'_>, name: &str) -> Result<Box<dyn Backend>, Error> {
         None => {
             let known: Vec<_> = REGISTRY.iter().map(|(known, _)| *known).collect();
             Err(Error(format!(
-                "no backend is named {name}; there are {} and py:MODULE:FUNCTION",
+                "no backend is named {name}; there are {}, py:MODULE:FUNCTION and c:PATH",
                 known.join(", ")
             )))
         }

@@ -20,6 +20,7 @@ mod probe;
 mod rng;
 mod sample;
 mod shrink;
+mod surface;
 pub mod sweep;
 mod tensor;
 mod text;
@@ -39,7 +40,7 @@ pub use probe::{Probe, Probes};
 pub use rng::Rng;
 pub use shrink::{shrink, weight};
 pub use tensor::{Access, Contents, Layout, LayoutClass, Object, Shape, Span, Strides, Tensor};
-pub use vocabulary::Vocabulary;
+pub use vocabulary::{Surface, Vocabulary};
 
 /// One test case.
 #[derive(Clone, PartialEq, Eq, Hash)]

@@ -3,7 +3,6 @@
 use super::options::Subject;
 use super::{At, Failure, Status};
 use clap::Args;
-use dlpack_fuzz::case::Vocabulary;
 use dlpack_fuzz::case::sweep::{ExchangeSweep, Sweep};
 use dlpack_fuzz::finding::{Cause, Known};
 use dlpack_fuzz::host::steering::Steering;
@@ -34,8 +33,8 @@ impl Work {
             Err(failure) => outlet.fail(&Error(failure.to_string())),
             Ok((session, known, steering)) => {
                 let versions = session.versions();
-                let sweep = Sweep::new(&Vocabulary::default());
-                let exchange = ExchangeSweep::new(&Vocabulary::default());
+                let sweep = Sweep::new(&session.vocabulary());
+                let exchange = ExchangeSweep::new(&session.vocabulary());
                 let length = if self.exchange_api { exchange.len() } else { sweep.len() };
                 let case_at = |place: u64| match self.exchange_api {
                     true => exchange.case(place as usize),

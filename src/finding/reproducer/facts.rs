@@ -11,6 +11,7 @@ pub fn needs_result(what: What) -> bool {
                 | What::DeviceForm
                 | What::ReferenceGrowth
                 | What::ArgumentReferences
+                | What::MemoryGrowth
                 | What::PendingError
         )
 }
@@ -20,6 +21,7 @@ pub fn reported(fact: &Fact) -> String {
     match (fact.what, fact.value.parse::<f64>()) {
         (
             What::ReferenceGrowth
+            | What::MemoryGrowth
             | What::ArgumentReferences
             | What::ExchangeReferences
             | What::ExchangeViewReferences,
@@ -57,6 +59,7 @@ pub fn part(what: What) -> &'static str {
         What::DeviceForm => "device_form",
         What::ReferenceGrowth => "reference_growth",
         What::ArgumentReferences => "argument_references",
+        What::MemoryGrowth => "memory_growth",
         What::PendingError => "pending_error",
         What::Aligned => "aligned",
         What::SourceState => "source_state",

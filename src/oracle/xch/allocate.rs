@@ -3,16 +3,16 @@
 use super::{judged, seen, shown};
 use crate::abi::DLDevice;
 use crate::oracle::{
-    Allocation, Context, Grade, Knob, On, Out, Prototype, Rule, Stream, Verdict, What,
+    Allocation, Context, Grade, Knob, Matter, Out, Prototype, Rule, Stream, Verdict, What,
 };
 
 pub(super) const RULES: &[Rule] = &[
-    Rule { id: "XCH-STREAM-CPU", on: On::Exchange, judge: stream_cpu },
-    Rule { id: "XCH-STREAM-OTHER", on: On::Exchange, judge: stream_other },
-    Rule { id: "XCH-ALLOC-PROTO", on: On::Exchange, judge: prototype },
-    Rule { id: "XCH-ALLOC-RESULT", on: On::Exchange, judge: result },
-    Rule { id: "XCH-ALLOC-ERR", on: On::Exchange, judge: error },
-    Rule { id: "XCH-ALLOC-NOGIL", on: On::Exchange, judge: no_gil },
+    Rule { id: "XCH-STREAM-CPU", needs: Matter::EXCHANGE, judge: stream_cpu },
+    Rule { id: "XCH-STREAM-OTHER", needs: Matter::EXCHANGE, judge: stream_other },
+    Rule { id: "XCH-ALLOC-PROTO", needs: Matter::EXCHANGE, judge: prototype },
+    Rule { id: "XCH-ALLOC-RESULT", needs: Matter::EXCHANGE, judge: result },
+    Rule { id: "XCH-ALLOC-ERR", needs: Matter::EXCHANGE, judge: error },
+    Rule { id: "XCH-ALLOC-NOGIL", needs: Matter::EXCHANGE, judge: no_gil },
 ];
 
 fn streams<'a>(ctx: &Context<'a>) -> &'a [Stream] {

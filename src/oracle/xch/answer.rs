@@ -2,11 +2,13 @@
 
 use super::{fact, judged, seen};
 use crate::oracle::export::evidence;
-use crate::oracle::{Answer, Context, Exchange, Fact, Fate, Grade, On, Out, Rule, Verdict, What};
+use crate::oracle::{
+    Answer, Context, Exchange, Fact, Fate, Grade, Matter, Out, Rule, Verdict, What,
+};
 
 pub(super) const RULES: &[Rule] = &[
-    Rule { id: "XCH-RET", on: On::Exchange, judge: agree },
-    Rule { id: "XCH-RET-DOC", on: On::Exchange, judge: out },
+    Rule { id: "XCH-RET", needs: Matter::EXCHANGE, judge: agree },
+    Rule { id: "XCH-RET-DOC", needs: Matter::EXCHANGE, judge: out },
 ];
 
 /// One call with its name and how a script sees it again.

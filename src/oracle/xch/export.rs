@@ -5,16 +5,16 @@ use super::{fact, judged, seen, shown};
 use crate::abi::FLAG_READ_ONLY;
 use crate::oracle::export::evidence;
 use crate::oracle::{
-    Context, DlTensor, ErrorClass, FromPy, Grade, Kind, Knob, Managed, Memory, On, Outcome, Rule,
-    Second, Verdict, What,
+    Context, DlTensor, ErrorClass, FromPy, Grade, Kind, Knob, Managed, Matter, Memory, Outcome,
+    Rule, Second, Verdict, What,
 };
 
 pub(super) const RULES: &[Rule] = &[
-    Rule { id: "XCH-FROMPY-STRUCT", on: On::Exchange, judge: structure },
-    Rule { id: "XCH-FROMPY-EQUIV", on: On::Exchange, judge: equivalent },
-    Rule { id: "XCH-FROMPY-OWNED", on: On::Exchange, judge: owned },
-    Rule { id: "XCH-FROMPY-BE", on: On::Exchange, judge: buffer_error },
-    Rule { id: "XCH-FROMPY-GUARDS", on: On::Exchange, judge: guards },
+    Rule { id: "XCH-FROMPY-STRUCT", needs: Matter::EXCHANGE, judge: structure },
+    Rule { id: "XCH-FROMPY-EQUIV", needs: Matter::EXCHANGE, judge: equivalent },
+    Rule { id: "XCH-FROMPY-OWNED", needs: Matter::EXCHANGE, judge: owned },
+    Rule { id: "XCH-FROMPY-BE", needs: Matter::EXCHANGE, judge: buffer_error },
+    Rule { id: "XCH-FROMPY-GUARDS", needs: Matter::EXCHANGE, judge: guards },
 ];
 
 fn from_py<'a>(ctx: &Context<'a>) -> Option<&'a FromPy> {

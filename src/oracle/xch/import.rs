@@ -1,14 +1,14 @@
 //! `managed_tensor_to_py_object_no_sync`: what becomes of the tensor that it is given.
 
 use super::{judged, seen, shown};
-use crate::oracle::{Context, Grade, On, Out, Parcel, Rule, ToPy, Verdict, What};
+use crate::oracle::{Context, Grade, Matter, Out, Parcel, Rule, ToPy, Verdict, What};
 
 pub(super) const RULES: &[Rule] = &[
-    Rule { id: "XCH-TOPY-STEAL", on: On::Exchange, judge: steal },
-    Rule { id: "XCH-TOPY-NEWREF", on: On::Exchange, judge: new_reference },
-    Rule { id: "XCH-TOPY-FAIL", on: On::Exchange, judge: failure },
-    Rule { id: "XCH-TOPY-NULLDEL", on: On::Exchange, judge: no_deleter },
-    Rule { id: "XCH-TOPY-MAJOR", on: On::Exchange, judge: major },
+    Rule { id: "XCH-TOPY-STEAL", needs: Matter::EXCHANGE, judge: steal },
+    Rule { id: "XCH-TOPY-NEWREF", needs: Matter::EXCHANGE, judge: new_reference },
+    Rule { id: "XCH-TOPY-FAIL", needs: Matter::EXCHANGE, judge: failure },
+    Rule { id: "XCH-TOPY-NULLDEL", needs: Matter::EXCHANGE, judge: no_deleter },
+    Rule { id: "XCH-TOPY-MAJOR", needs: Matter::EXCHANGE, judge: major },
 ];
 
 fn all<'a>(ctx: &Context<'a>) -> Option<&'a [ToPy]> {

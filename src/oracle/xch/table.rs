@@ -4,18 +4,18 @@ use super::{fact, judged, seen, shown};
 use crate::abi::DLPackVersion;
 use crate::oracle::export::evidence;
 use crate::oracle::{
-    Attribute, ChainEnd, Context, Function, Grade, LookUps, On, Rule, Table, Verdict, What,
+    Attribute, ChainEnd, Context, Function, Grade, LookUps, Matter, Rule, Table, Verdict, What,
 };
 
 pub(super) const RULES: &[Rule] = &[
-    Rule { id: "XCH-ON-TYPE", on: On::Exchange, judge: on_type },
-    Rule { id: "XCH-CAPSULE", on: On::Exchange, judge: capsule },
-    Rule { id: "XCH-OLD-NAME", on: On::Exchange, judge: old_name },
-    Rule { id: "XCH-STATIC", on: On::Exchange, judge: is_static },
-    Rule { id: "XCH-CONST", on: On::Exchange, judge: constant },
-    Rule { id: "XCH-VERSION", on: On::Exchange, judge: version },
-    Rule { id: "XCH-PREV", on: On::Exchange, judge: older },
-    Rule { id: "XCH-FN-NONNULL", on: On::Exchange, judge: functions },
+    Rule { id: "XCH-ON-TYPE", needs: Matter::EXCHANGE, judge: on_type },
+    Rule { id: "XCH-CAPSULE", needs: Matter::EXCHANGE, judge: capsule },
+    Rule { id: "XCH-OLD-NAME", needs: Matter::EXCHANGE, judge: old_name },
+    Rule { id: "XCH-STATIC", needs: Matter::EXCHANGE, judge: is_static },
+    Rule { id: "XCH-CONST", needs: Matter::EXCHANGE, judge: constant },
+    Rule { id: "XCH-VERSION", needs: Matter::EXCHANGE, judge: version },
+    Rule { id: "XCH-PREV", needs: Matter::EXCHANGE, judge: older },
+    Rule { id: "XCH-FN-NONNULL", needs: Matter::EXCHANGE, judge: functions },
 ];
 
 fn attribute_fact(attribute: &Attribute) -> [crate::oracle::Fact; 1] {

@@ -2,12 +2,12 @@
 
 use super::export::{differences, sound};
 use super::{judged, seen, shown};
-use crate::oracle::{Context, Grade, On, Rule, Verdict, View, What};
+use crate::oracle::{Context, Grade, Matter, Rule, Verdict, View, What};
 
 pub(super) const RULES: &[Rule] = &[
-    Rule { id: "XCH-DLT-VIEW", on: On::Exchange, judge: view },
-    Rule { id: "XCH-DLT-LIFETIME", on: On::Exchange, judge: lifetime },
-    Rule { id: "XCH-DLT-ALLWRITTEN", on: On::Exchange, judge: written },
+    Rule { id: "XCH-DLT-VIEW", needs: Matter::EXCHANGE, judge: view },
+    Rule { id: "XCH-DLT-LIFETIME", needs: Matter::EXCHANGE, judge: lifetime },
+    Rule { id: "XCH-DLT-ALLWRITTEN", needs: Matter::EXCHANGE, judge: written },
 ];
 
 /// A view that succeeded.
