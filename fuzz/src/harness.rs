@@ -15,7 +15,7 @@ use dlpack_fuzz::report::{Style, terminal_in};
 use std::cell::RefCell;
 
 thread_local! {
-    static VOCABULARY: Vocabulary = Vocabulary::default();
+    static VOCABULARY: RefCell<Vocabulary> = RefCell::new(Vocabulary::default());
     static HARNESS: RefCell<Option<Harness>> = const { RefCell::new(None) };
 }
 
@@ -37,6 +37,7 @@ pub fn start() {
         eprintln!("dlpack-fuzz: {error}");
         std::process::exit(2);
     });
+    VOCABULARY.set(harness.session.vocabulary());
     HARNESS.set(Some(harness));
 }
 
@@ -149,7 +150,7 @@ pub fn mutate(data: &mut [u8], size: usize, max_size: usize, seed: u32) -> usize
     if rng.chance(1, BYTES_ONE_IN) {
         return libfuzzer_sys::fuzzer_mutate(data, size, max_size);
     }
-    VOCABULARY.with(|vocabulary| {
+    VOCABULARY.with_borrow(|vocabulary| {
         let case = if rng.chance(1, FRESH_ONE_IN) {
             generate(&mut rng, vocabulary)
         } else {

@@ -15,6 +15,7 @@ use super::class::{Class, classes};
 use super::sample::Sample;
 use super::{Access, Call, Case, Dtype, Extra, Keys, Keyword, Layout, Object};
 use super::{Probe, Probes, Shape, Tensor, Vocabulary};
+use crate::abi::DLDevice;
 use layouts::{LAYOUTS, Named};
 
 /// All cases of the sweep, by number.
@@ -26,6 +27,7 @@ pub struct Sweep {
     calibration: Vec<Case>,
     /// Single arguments that are not of the calibration.
     near_misses: Vec<(Keyword, &'static Sample)>,
+    devices: Vec<DLDevice>,
 }
 
 /// The parts of the sweep, one after the other.
@@ -87,7 +89,11 @@ impl Sweep {
             })
             .collect();
         let calibration = calibration().map(|(_, case)| case).collect();
-        Self { dtypes, objects, layouts, calibration, near_misses }
+        let devices = match &vocabulary.devices[..] {
+            [] => vec![DLDevice::CPU],
+            devices => devices.to_vec(),
+        };
+        Self { dtypes, objects, layouts, calibration, near_misses, devices }
     }
 
     pub fn len(&self) -> usize {
@@ -121,7 +127,7 @@ impl Sweep {
     /// If `place` is not below [`Sweep::len`].
     pub fn case(&self, place: usize) -> Case {
         let (part, at) = self.part(place).expect("the place is below the number of cases");
-        match part {
+        let mut case = match part {
             Part::Calibration => self.calibration[at].clone(),
             Part::Probed => self.probed(at),
             Part::Arrays => self.array(at, ARRAY_CALLS, Access::Writable),
@@ -129,8 +135,12 @@ impl Sweep {
             Part::Objects => self.object(at),
             Part::NearMisses => self.near_miss(at),
             Part::Forms => self.form(at),
+        };
+        if !self.devices.contains(&case.tensor.device) || part != Part::Calibration {
+            // Calls of one array come one after another; all are to be made on every device.
+            case.tensor.device = self.devices[(place + place / 97) % self.devices.len()];
         }
-        .normalized()
+        case.normalized()
     }
 
     pub fn iter(&self) -> impl ExactSizeIterator<Item = Case> + '_ {

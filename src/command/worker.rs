@@ -3,7 +3,6 @@
 use super::options::Subject;
 use super::{At, Failure, Status};
 use clap::Args;
-use dlpack_fuzz::case::Vocabulary;
 use dlpack_fuzz::case::sweep::Sweep;
 use dlpack_fuzz::finding::{Cause, Known};
 use dlpack_fuzz::host::steering::Steering;
@@ -31,7 +30,7 @@ impl Work {
             Err(failure) => outlet.fail(&Error(failure.to_string())),
             Ok((session, known, steering)) => {
                 let versions = session.versions();
-                let sweep = Sweep::new(&Vocabulary::default());
+                let sweep = Sweep::new(&session.vocabulary());
                 let bench = Bench {
                     session,
                     profile: self.subject.profile()?,
