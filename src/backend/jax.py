@@ -74,7 +74,7 @@ def statements(d):
         lines[0] = "import os; os.environ['XLA_FLAGS'] = '--xla_force_host_platform_device_count=3'\n" + lines[0]
     source = f"np.frombuffer(block, {dtype}).reshape({d.shape})" if d.memory else f"np.zeros({d.shape}, {dtype})"
     # A copy of its own: otherwise JAX may keep NumPy's memory.
-    lines += [f"x = jnp.array(jax.device_put({source}, jax.devices()[{d.device[1]}]), copy=True)"]
+    lines += [f"x = jax.device_put({source}, jax.devices()[{d.device[1]}])"]
     if d.object != "array":
         if d.object not in DERIVED:
             raise Inexpressible(f"JAX has no {d.object}")

@@ -48,6 +48,9 @@ RECORDS = 0x1C  # PyBUF_RECORDS_RO
 def statements(d):
     if not d.writable:
         raise Inexpressible("MLX has no read-only arrays beside others")
+    if any(not abs(number) < 1 << 31 for number in (*d.shape, *d.strides)):
+        # MLX 0.32 aborts the process where such a shape is asked for.
+        raise Inexpressible("MLX counts with 32 bits")
     dtype = "mx.bool_" if d.dtype == "bool" else f"mx.{d.dtype}"
     lines = ["import mlx.core as mx", "mx.set_default_device(mx.cpu)"]
     if not d.memory:

@@ -10,7 +10,7 @@ template <typename... Annotations>
 static nb::object make(size_t address, const std::vector<size_t> &shape, const std::vector<int64_t> &strides,
                        int code, int bits, int lanes, int device_type, int device_id, nb::handle owner) {
   nb::dlpack::dtype dtype{(uint8_t)code, (uint8_t)bits, (uint16_t)lanes};
-  nb::ndarray<Annotations...> array((void *)address, shape.size(), shape.data(), owner, strides.data(), dtype,
+  nb::ndarray<nb::array_api, Annotations...> array((void *)address, shape.size(), shape.data(), owner, strides.data(), dtype,
                                     device_type, device_id);
   return nb::cast(array, nb::rv_policy::reference);
 }

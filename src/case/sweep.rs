@@ -104,6 +104,15 @@ impl Sweep {
         self.len() == 0
     }
 
+    /// The case at a place of another order, in which neighbours lie far apart: a sweep that is stopped early
+    /// has then seen something of every part.
+    pub fn spread_case(&self, place: usize) -> Case {
+        let length = self.len();
+        // The golden ratio spreads evenly; the next number without a common factor meets every case once.
+        let step = (length * 382 / 1000..).find(|&step| gcd(step, length) == 1).unwrap_or(1);
+        self.case((place as u128 * step as u128 % length as u128) as usize)
+    }
+
     /// The names of the layouts that every element type is swept in.
     pub fn layouts(&self) -> impl ExactSizeIterator<Item = &'static str> + '_ {
         self.layouts.iter().map(|layout| layout.name)
@@ -189,7 +198,9 @@ impl Sweep {
     fn object(&self, at: usize) -> Case {
         let (call, rest) = (at % OBJECT_CALLS, at / OBJECT_CALLS);
         let object = self.objects[rest % self.objects.len()];
-        let mut tensor = Tensor { object, ..self.few_tensor(rest / self.objects.len()) };
+        // Read-only now and then: an imported array may forget it.
+        let access = if call % 7 == 3 { Access::ReadOnly } else { Access::Writable };
+        let mut tensor = Tensor { object, access, ..self.few_tensor(rest / self.objects.len()) };
         if object == Object::Matrix {
             tensor.shape = Shape::from_slice(&[2, 3]);
             tensor.layout = if rest % 2 == 0 { Layout::C } else { Layout::F };
@@ -271,6 +282,10 @@ fn base_call(number: usize) -> Call {
     }
 }
 
+fn gcd(a: usize, b: usize) -> usize {
+    if b == 0 { a } else { gcd(b, a % b) }
+}
+
 /// Two different probes, another two for the next case.
 fn pair(at: usize) -> Probes {
     let count = Probe::ALL.len();
@@ -294,6 +309,23 @@ mod tests {
             assert_eq!(case.clone().normalized(), case);
             assert_eq!(case, sweep.case(place));
         }
+    }
+
+    #[test]
+    fn the_spread_order_meets_every_case_once_and_every_part_soon() {
+        let vocabulary = Vocabulary {
+            dtypes: Vocabulary::default().dtypes[..2].to_vec(),
+            ..Vocabulary::default()
+        };
+        let sweep = Sweep::new(&vocabulary);
+        let parts: HashSet<String> = (0..sweep.len() / 50)
+            .map(|place| format!("{:?}", sweep.spread_case(place).tensor.object))
+            .collect();
+        assert_eq!(parts.len(), vocabulary.objects.len());
+        let all: HashSet<Case> = sweep.iter().collect();
+        let spread: HashSet<Case> =
+            (0..sweep.len()).map(|place| sweep.spread_case(place)).collect();
+        assert_eq!(spread, all);
     }
 
     #[test]

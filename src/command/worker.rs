@@ -35,7 +35,7 @@ impl Work {
                     session,
                     profile: self.subject.profile()?,
                     journal: journal(&self.journal)?,
-                    sweep: (sweep.len() as u64, &|place| sweep.case(place as usize)),
+                    sweep: (sweep.len() as u64, &|place| sweep.spread_case(place as usize)),
                     steers: &|case| {
                         steering.steers(case)
                             || !self.subject.ignore_known && known.steers(case, &versions).is_some()
