@@ -37,6 +37,7 @@ DERIVED = {
     "opaque-layout": (["float32"], "x = x.to_mkldnn()"),
     "meta": (None, "x = x.to('meta')"),
     "fake": (STANDARD, "from torch._subclasses.fake_tensor import FakeTensorMode\nx = FakeTensorMode().from_tensor(x)"),
+    "wrapper": (STANDARD, "x = torch._to_functional_tensor(x)"),
     "nested": (STANDARD, "x = torch.nested.nested_tensor([x, x])"),
     "broadcast": (None, "x = x.expand(3, *x.shape)"),
     "slice": (None, "x = torch.stack([x, x])[1]"),
@@ -64,6 +65,7 @@ REFUSABLE = {
     "opaque-layout": "not strided",
     "meta": "no memory",
     "fake": "no memory",
+    "wrapper": "a recorder without memory of its own",
     "nested": "not one array",
     "resized": "no memory any more",
     "batched": "a placeholder inside vmap",
@@ -71,7 +73,7 @@ REFUSABLE = {
     "quantised": "DLPack has no scale",
 }
 # What has no elements that could be compared.
-FORMLESS = ["sparse", "sparse-csr", "opaque-layout", "meta", "fake", "nested", "resized", "batched", "lazy"]
+FORMLESS = ["sparse", "sparse-csr", "opaque-layout", "meta", "fake", "nested", "resized", "batched", "lazy", "wrapper"]
 
 
 def statements(d):
