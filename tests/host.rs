@@ -21,7 +21,7 @@ fn run(tensor: Tensor, call: Call, probes: Probes) -> Observation {
 #[test]
 fn the_interpreter_is_the_environments_and_so_is_numpy() {
     let session = numpy();
-    let python = interpreter::python_of(session.env());
+    let python = interpreter::python_of(session.env().expect("an interpreter runs"));
     let script = "import sys, numpy; print(sys.prefix, numpy.__version__, sys.version.split()[0])";
     let told = Command::new(python).args(["-c", script]).output().expect("it runs");
     let told = String::from_utf8(told.stdout).expect("text");

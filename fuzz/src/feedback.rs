@@ -12,7 +12,7 @@ use std::hash::{Hash, Hasher};
 
 /// Cells that libFuzzer clears and scans on every run. About 1,500 are reached on NumPy; hashing into four
 /// times as many loses few.
-pub const CELLS: usize = 1 << 13;
+pub const CELLS: usize = 1 << 12;
 
 #[repr(transparent)]
 struct Counters(UnsafeCell<[u8; CELLS]>);

@@ -3,7 +3,7 @@
 //! Alone (`cargo fuzz run`), the first new violation is printed and the process panics, so that libFuzzer
 //! keeps the input. Under `dlpack-fuzz fuzz`, which names an outbox, it is left there and the run goes on.
 
-use crate::{feedback, settings::Settings};
+use crate::{feedback, settings::Settings, wanted::Wanted};
 use dlpack_fuzz::abi::DLDevice;
 use dlpack_fuzz::case::{self, Case, Rng, Vocabulary, generate};
 use dlpack_fuzz::finding::{Cause, Finding, Known, ReproInput, Versions, reproducer};
@@ -13,9 +13,10 @@ use dlpack_fuzz::host::{Detail, Session};
 use dlpack_fuzz::oracle::{Grade, Observation, Profile, Violation, judge};
 use dlpack_fuzz::report::{Style, terminal_in};
 use std::cell::RefCell;
+use std::sync::LazyLock;
 
 thread_local! {
-    static VOCABULARY: RefCell<Vocabulary> = RefCell::new(Vocabulary::default());
+    static VOCABULARY: RefCell<Vocabulary> = RefCell::default();
     static HARNESS: RefCell<Option<Harness>> = const { RefCell::new(None) };
 }
 
@@ -27,6 +28,7 @@ struct Harness {
     versions: Versions,
     steering: Steering,
     outbox: Option<Outbox>,
+    wanted: Option<Wanted>,
     /// The case's bytes for the journal.
     bytes: Vec<u8>,
 }
@@ -39,6 +41,15 @@ pub fn start() {
     });
     VOCABULARY.set(harness.session.vocabulary());
     HARNESS.set(Some(harness));
+}
+
+/// As [`start`], for the target that runs shared objects only.
+pub fn start_c() {
+    if !Settings::from_env().is_c() {
+        eprintln!("dlpack-fuzz: c_abi runs shared objects: set DLPACK_FUZZ_BACKEND=c:PATH");
+        std::process::exit(2);
+    }
+    start();
 }
 
 /// Runs and judges a case.
@@ -60,6 +71,7 @@ impl Harness {
                 None => Steering::default(),
             },
             outbox,
+            wanted: Wanted::from_env().transpose()?,
             bytes: vec![0; case::MAX_ENCODED],
             session,
             settings,
@@ -75,11 +87,16 @@ impl Harness {
             outbox.journal.begin(&self.bytes[..length]);
         }
         let seen = self.session.run(case, Detail::Brief);
+        let least = self.wanted.as_ref().map_or(Grade::Violation, |wanted| wanted.grade);
         let judgement = seen.ok().map(|seen| {
-            let judgement = judge(case, &seen, &self.profile, Grade::Violation);
+            let judgement = judge(case, &seen, &self.profile, least);
             feedback::observe(case, &seen, &judgement);
             judgement
         });
+        if let Some(wanted) = &mut self.wanted {
+            wanted.look_at(case, judgement.as_ref());
+            return;
+        }
         if let Some(outbox) = &mut self.outbox {
             outbox.journal.end(judgement.as_ref());
         }
@@ -139,6 +156,10 @@ impl Harness {
     }
 }
 
+/// All mutations are libFuzzer's own: what a search benchmark compares with.
+static PLAIN: LazyLock<bool> = LazyLock::new(|| {
+    std::env::var_os("DLPACK_FUZZ_PLAIN_MUTATION").is_some_and(|value| !value.is_empty())
+});
 /// One mutation in this many is left to libFuzzer, which also tries what no case encodes to.
 const BYTES_ONE_IN: u64 = 8;
 /// One in this many is a case drawn anew: a corpus must not keep the search near its seeds.
@@ -147,7 +168,7 @@ const FRESH_ONE_IN: u64 = 16;
 /// Mutates the case that `data[..size]` is; the new size.
 pub fn mutate(data: &mut [u8], size: usize, max_size: usize, seed: u32) -> usize {
     let mut rng = Rng::new(u64::from(seed));
-    if rng.chance(1, BYTES_ONE_IN) {
+    if *PLAIN || rng.chance(1, BYTES_ONE_IN) {
         return libfuzzer_sys::fuzzer_mutate(data, size, max_size);
     }
     VOCABULARY.with_borrow(|vocabulary| {

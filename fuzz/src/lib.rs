@@ -4,8 +4,9 @@
 mod feedback;
 mod harness;
 mod settings;
+mod wanted;
 
-pub use harness::{mutate, run, start};
+pub use harness::{mutate, run, start, start_c};
 
 /// What AddressSanitizer is to do unless `ASAN_OPTIONS` says otherwise: a huge virtual array must end in
 /// MemoryError and not in an abort, and a small quarantine keeps the process at a fifth of the memory.

@@ -37,6 +37,11 @@ impl Settings {
         }
     }
 
+    /// The backend is a shared object.
+    pub fn is_c(&self) -> bool {
+        self.backend.starts_with(dlpack_fuzz::backend::c::PREFIX)
+    }
+
     pub fn options(&self) -> Options {
         Options { env: None, backend: self.backend.clone() }
     }

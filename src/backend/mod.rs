@@ -6,6 +6,7 @@
 //! library, one line in [`REGISTRY`].
 
 mod array_api_strict;
+pub mod c;
 mod description;
 mod facts;
 mod numpy;
@@ -115,6 +116,12 @@ pub const REGISTRY: &[Entry] = &[
     script!("paddle", "paddle.py"),
 ];
 
+/// The name as it means the same in every folder.
+pub fn absolute(name: &str) -> String {
+    let spec = name.strip_prefix(c::PREFIX).and_then(|spec| c::Spec::parse(spec).ok());
+    spec.map_or_else(|| name.to_owned(), |spec| spec.to_string())
+}
+
 /// The backend of that name, `py:MODULE:FUNCTION`, or the script `py:FILE.py`.
 pub fn open(py: Python<'_>, name: &str) -> Result<Box<dyn Backend>, Error> {
     let failed = |error: PyErr, advice: String| {
@@ -133,7 +140,7 @@ pub fn open(py: Python<'_>, name: &str) -> Result<Box<dyn Backend>, Error> {
     let Some(entry) = entry(name) else {
         let known: Vec<_> = REGISTRY.iter().map(|entry| entry.name).collect();
         return Err(Error(format!(
-            "no backend is named {name}; there are {}, py:MODULE:FUNCTION and py:FILE.py",
+            "no backend is named {name}; there are {}, py:MODULE:FUNCTION, py:FILE.py and c:PATH",
             known.join(", ")
         )));
     };

@@ -360,6 +360,9 @@ impl Backend for Numpy {
             }
             Object::Masked => viewed(&self.classes.masked)?,
             Object::Record => viewed(&self.classes.record)?,
+            Object::Packed => {
+                return Err(Inexpressible("NumPy has a byte for each element".into()));
+            }
             Object::Field => self.field(py, tensor)?,
             Object::Memmap => self.memmap(py, tensor)?,
             Object::Imported => {

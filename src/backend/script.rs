@@ -149,6 +149,7 @@ fn vocabulary(globals: &Bound<'_, PyDict>, dtypes: Vec<String>) -> PyResult<Voca
             .collect(),
         objects,
         max_ndim: given(globals, "MAX_NDIM", MAX_NDIM)?.min(MAX_NDIM),
+        surface: everything.surface,
         devices: devices.into_iter().map(|(kind, id)| DLDevice::new(kind, id)).collect(),
     })
 }

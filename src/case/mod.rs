@@ -19,6 +19,7 @@ mod probe;
 mod rng;
 mod sample;
 mod shrink;
+mod surface;
 pub mod sweep;
 mod tensor;
 mod text;
@@ -39,7 +40,7 @@ pub use shrink::{shrink, weight};
 pub use tensor::{
     Access, Contents, Layout, LayoutClass, Object, Shape, Span, Strides, Tensor, VIEW_MARK,
 };
-pub use vocabulary::Vocabulary;
+pub use vocabulary::{Surface, Vocabulary};
 
 /// One test case.
 #[derive(Clone, PartialEq, Eq, Hash)]

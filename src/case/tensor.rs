@@ -3,6 +3,7 @@
 use super::Dtype;
 use crate::abi::DLDevice;
 use smallvec::SmallVec;
+use std::sync::OnceLock;
 
 /// Extents, one per axis; none is negative. Six axes fit without a heap block.
 pub type Shape = SmallVec<[i64; 6]>;
@@ -50,6 +51,9 @@ objects! {
     Memmap "memmap",
     /// An array over memory the library imported from another exporter.
     Imported "imported",
+    /// An array of a type narrower than a byte whose elements lie side by side, the first in the low bits. Its
+    /// strides count elements.
+    Packed "packed",
     /// Part of a computation that is differentiated.
     Grad "requires-grad",
     /// A result of such a computation.
@@ -217,17 +221,47 @@ impl Contents {
                 }
             }
             Self(seed) => {
-                // splitmix64: every byte differs between seeds, and neighbours differ.
-                let mut state = u64::from(seed).wrapping_mul(0x9e37_79b9_7f4a_7c15);
-                for chunk in memory.chunks_mut(8) {
-                    state = state.wrapping_add(0x9e37_79b9_7f4a_7c15);
-                    let mut z = state;
-                    z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-                    z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-                    let bytes = (z ^ (z >> 31)).to_le_bytes();
-                    chunk.copy_from_slice(&bytes[..chunk.len()]);
-                }
+                let kept = numbers(seed);
+                let (front, rest) = memory.split_at_mut(memory.len().min(kept.len()));
+                front.copy_from_slice(&kept[..front.len()]);
+                Splitmix::after(seed, KEPT_BYTES).fill(rest);
             }
+        }
+    }
+}
+
+/// Bytes of a seed's numbers that are kept: most arrays are smaller.
+const KEPT_BYTES: usize = 1 << 10;
+
+/// The first numbers of a seed, made once: most cases are filled with them.
+fn numbers(seed: u8) -> &'static [u8; KEPT_BYTES] {
+    static NUMBERS: [OnceLock<Box<[u8; KEPT_BYTES]>>; 256] = [const { OnceLock::new() }; 256];
+    NUMBERS[usize::from(seed)].get_or_init(|| {
+        let mut bytes = Box::new([0; KEPT_BYTES]);
+        Splitmix::after(seed, 0).fill(&mut bytes[..]);
+        bytes
+    })
+}
+
+/// splitmix64: every byte differs between seeds, and neighbours differ.
+struct Splitmix(u64);
+
+impl Splitmix {
+    const STEP: u64 = 0x9e37_79b9_7f4a_7c15;
+
+    /// The state after the first `bytes`, a multiple of 8.
+    fn after(seed: u8, bytes: usize) -> Self {
+        Self(Self::STEP.wrapping_mul(u64::from(seed) + bytes as u64 / 8))
+    }
+
+    fn fill(mut self, memory: &mut [u8]) {
+        for chunk in memory.chunks_mut(8) {
+            self.0 = self.0.wrapping_add(Self::STEP);
+            let mut z = self.0;
+            z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+            z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+            let bytes = (z ^ (z >> 31)).to_le_bytes();
+            chunk.copy_from_slice(&bytes[..chunk.len()]);
         }
     }
 }

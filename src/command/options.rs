@@ -14,8 +14,9 @@ use std::time::Duration;
 #[derive(Args, Clone, Debug)]
 #[command(next_help_heading = "What is tested")]
 pub struct Subject {
-    /// The exporter: a library that `doctor` lists, or `py:MODULE:FUNCTION`, a Python function that makes
-    /// an exporter from the description of an array; its folder goes into DLPACK_FUZZ_PYTHONPATH
+    /// The exporter: a library that `doctor` lists; `py:MODULE:FUNCTION`, a Python function that makes an
+    /// exporter from the description of an array; its folder goes into DLPACK_FUZZ_PYTHONPATH; or `c:PATH`
+    /// (`c:PATH?NAME=VALUE`), a shared object behind include/dlpack_fuzz_backend.h
     #[arg(long, value_name = "NAME", default_value = "numpy", env = "DLPACK_FUZZ_BACKEND")]
     pub backend: String,
 
@@ -80,6 +81,11 @@ impl Subject {
         self.known.clone().unwrap_or_else(|| project().join("corpus/known"))
     }
 
+    /// The fuzz target that runs this kind of backend.
+    pub fn target(&self) -> &'static str {
+        if self.backend.starts_with(backend::c::PREFIX) { "c_abi" } else { "dunder_dlpack" }
+    }
+
     /// The same subject as arguments of a child.
     pub fn arguments(&self) -> Vec<OsString> {
         let mut arguments: Vec<OsString> = Vec::new();
@@ -90,7 +96,7 @@ impl Subject {
             word.push(value.as_ref());
             arguments.push(word);
         };
-        push("--backend", &self.backend);
+        push("--backend", &backend::absolute(&self.backend));
         push("--profile", &self.profile);
         self.knobs.iter().for_each(|knob| push("--knob", knob));
         if let Some(env) = &self.env {
@@ -106,7 +112,7 @@ impl Subject {
     /// The same subject as environment variables of a fuzz target.
     pub fn variables(&self) -> Result<Vec<(&'static str, OsString)>, Failure> {
         Ok(vec![
-            ("DLPACK_FUZZ_BACKEND", self.backend.clone().into()),
+            ("DLPACK_FUZZ_BACKEND", backend::absolute(&self.backend).into()),
             ("DLPACK_FUZZ_PROFILE", self.profile.clone().into()),
             ("DLPACK_FUZZ_KNOBS", self.knobs.join(",").into()),
             ("DLPACK_FUZZ_ENV", self.environment()?.into()),

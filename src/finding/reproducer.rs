@@ -184,7 +184,7 @@ impl<'a> Script<'a> {
                 format!("{part}(lambda: {}) is not None", self.call(fact.of))
             }
             What::PendingError => format!("{part}(lambda: {})", self.call(fact.of)),
-            What::ReferenceGrowth => {
+            What::ReferenceGrowth | What::MemoryGrowth => {
                 let calls = self.round().into_iter().map(|call| format!("lambda: {call}"));
                 format!("{part}({})", calls.collect::<Vec<_>>().join(", "))
             }
@@ -198,7 +198,9 @@ impl<'a> Script<'a> {
 
     fn finish(self) -> String {
         let input = self.input;
-        let parts = parts(&self.needs);
+        // What the array's own statements define stands in the place of the template's part.
+        let mut parts = parts(&self.needs);
+        parts.retain(|part| !input.build.contains(&format!("\ndef {}(", part.name)));
         let imports: String =
             parts.iter().filter(|part| part.is_import()).map(|part| part.code).collect();
         let helpers: String =
@@ -277,7 +279,10 @@ fn header(input: &ReproInput) -> String {
 fn versions(versions: &Versions) -> String {
     let mut words: Vec<_> =
         (versions.libraries.iter()).map(|(name, version)| format!("{name} {version}")).collect();
-    words.push(format!("Python {}", versions.python));
+    // No interpreter takes part in the run of an exporter in C.
+    if !versions.python.is_empty() {
+        words.push(format!("Python {}", versions.python));
+    }
     words.join(", ")
 }
 

@@ -8,7 +8,7 @@ use crate::abi::{DLDevice, KNOWN_VERSION};
 use crate::backend::{self, Backend, Built, Inexpressible};
 use crate::case::{Arg, Call, Case, Keyword, Probe, Probes, Tensor, Vocabulary};
 use crate::oracle::{
-    ErrorClass, Exportable, Exporter, Growth, Ledger, Memory, Observation, Outcome, Source,
+    ErrorClass, Exportable, Exporter, Growth, Ledger, Memory, Observation, Outcome, Route, Source,
     decision,
 };
 use pyo3::ffi;
@@ -22,8 +22,8 @@ use std::sync::{Mutex, PoisonError};
 static RUNNING: Mutex<()> = Mutex::new(());
 
 /// Rounds that confirm a leak: a cache fills in the first few, a leak grows in all of them.
-const WARM_UP_ROUNDS: u32 = 16;
-const GROWTH_ROUNDS: u32 = 64;
+pub(super) const WARM_UP_ROUNDS: u32 = 16;
+pub(super) const GROWTH_ROUNDS: u32 = 64;
 
 /// What an export gave and what it was given.
 type Held<'py> = (Option<Bound<'py, PyAny>>, Arguments<'py>);
@@ -273,6 +273,7 @@ impl Session {
             outcome.managed().is_some_and(|managed| managed.version.is_some())
         });
         Ok(Exporter {
+            route: Route::Python,
             keywords,
             methods,
             claims: traits.claims,
@@ -286,6 +287,7 @@ impl Session {
 
 /// Before anything is known.
 const UNPROBED: Exporter = Exporter {
+    route: Route::Python,
     keywords: [true; 4],
     methods: [true; 2],
     claims: None,
@@ -297,7 +299,12 @@ const UNPROBED: Exporter = Exporter {
 
 /// The probes of the case, and those without which the outcome cannot be judged. What the library lawfully
 /// refuses is not asked again: a probe might be what kills (a zero item size, say), unseen in the case.
-fn needed(case: &Case, own: DLDevice, outcome: &Outcome, exportable: Exportable) -> Probes {
+pub(super) fn needed(
+    case: &Case,
+    own: DLDevice,
+    outcome: &Outcome,
+    exportable: Exportable,
+) -> Probes {
     let mut probes = case.probes;
     if !matches!(exportable, Exportable::No(_)) {
         let settling = decision::probes_to_settle(case, own, outcome);
@@ -306,7 +313,7 @@ fn needed(case: &Case, own: DLDevice, outcome: &Outcome, exportable: Exportable)
     probes
 }
 
-fn is_off(ledger: &Ledger) -> bool {
+pub(super) fn is_off(ledger: &Ledger) -> bool {
     ledger.source_references != 0
         || ledger.argument_references != 0
         || ledger.blocks.is_some_and(|blocks| blocks != 0)
@@ -327,7 +334,7 @@ fn settle(_py: Python<'_>) {
 ///
 /// # Safety
 /// The source is alive, and nobody writes to it while the slice is used.
-unsafe fn memory_of(source: &Source) -> &[u8] {
+pub(super) unsafe fn memory_of(source: &Source) -> &[u8] {
     match (&source.allocation, source.address) {
         (Some(allocation), Some(_)) => {
             // SAFETY: the adapter says that this range is the source's allocation.

@@ -225,7 +225,6 @@ const NOT_OBSERVABLE: [(&str, &[&str]); 12] = [
             "CAP-DTOR-EXC-KEPT",
             "CAP-DTOR-EXC-PY",
             "CAP-INDEPENDENT",
-            "MGT-DELETER-FREES-ALL",
             "MGT-DELETER-SELF",
             "MGT-DELETER-NO-EXC",
             "MGT-DELETER-NO-UNWIND",

@@ -6,9 +6,10 @@
 //! (LIFE-REFCOUNT). Memory of failing calls is EXC-NO-PARTIAL's.
 
 use super::export::evidence;
-use super::{Context, Fact, Grade, Of, On, Outcome, ProbeName, Rule, Verdict, What};
+use super::{Context, Fact, Grade, Matter, Of, Outcome, ProbeName, Rule, Verdict, What};
 
-pub(super) const RULES: &[Rule] = &[Rule { id: "LIFE-REFCOUNT", on: On::Any, judge: refcount }];
+pub(super) const RULES: &[Rule] =
+    &[Rule { id: "LIFE-REFCOUNT", needs: Matter::ANY, judge: refcount }];
 
 /// What stays behind; numbers are per round, which is the case's export and its probes.
 #[derive(Clone, Copy, Debug, PartialEq)]

@@ -36,6 +36,7 @@ impl Observation {
 /// What the type of the exporter can do: found by probing once and from the backend's table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Exporter {
+    pub route: Route,
     /// `__dlpack__` takes this keyword (probed with `None`), in the order of `Keyword::ALL`.
     pub keywords: [bool; 4],
     /// `__dlpack__` and `__dlpack_device__` exist.
@@ -50,6 +51,15 @@ pub struct Exporter {
     pub has_readonly: bool,
     /// The capsule destructor is Python code (CAP-DTOR-EXC-PY).
     pub python_destructor: bool,
+}
+
+/// By which way exports are asked for: it says what there is to be seen around a struct.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Route {
+    /// `__dlpack__`: arguments and results are Python objects.
+    Python,
+    /// A C function that answers with a struct: there is no capsule, and arguments have one spelling.
+    C,
 }
 
 impl Exporter {

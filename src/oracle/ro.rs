@@ -5,18 +5,26 @@
 use super::decision::{self, Blame};
 use super::export::{Asked, Export, Word, evidence};
 use super::{
-    Context, ErrorClass, Fact, Grade, Knob, Of, On, Outcome, Rule, Setting, Verdict, What,
+    Context, ErrorClass, Fact, Grade, Knob, Matter, Of, Outcome, Rule, Setting, Verdict, What,
 };
 use crate::abi::FLAG_READ_ONLY;
-use crate::case::{Access, Keyword, Object};
+use crate::case::{Access, DtypeClass, Keyword, Object};
 
 pub(super) const RULES: &[Rule] = &[
-    Rule { id: "RO-FLAG-SET", on: On::Result, judge: flag_set },
-    Rule { id: "RO-FLAG-CLEAR", on: On::Result, judge: flag_clear },
-    Rule { id: "RO-LEGACY", on: On::Any, judge: legacy },
-    Rule { id: "RO-LEGACY-COPY", on: On::Any, judge: legacy_copy },
-    Rule { id: "RO-REEXPORT", on: On::Any, judge: reexport },
-    Rule { id: "RO-IMMUTABLE-LIB", on: On::Any, judge: immutable_library },
+    Rule {
+        id: "RO-FLAG-SET",
+        needs: Matter::TENSOR.and(Matter::VERSIONED).and(Matter::READ_ONLY),
+        judge: flag_set,
+    },
+    Rule { id: "RO-FLAG-CLEAR", needs: Matter::TENSOR.and(Matter::VERSIONED), judge: flag_clear },
+    Rule { id: "RO-LEGACY", needs: Matter::READ_ONLY, judge: legacy },
+    Rule { id: "RO-LEGACY-COPY", needs: Matter::READ_ONLY, judge: legacy_copy },
+    Rule { id: "RO-REEXPORT", needs: Matter::TENSOR, judge: reexport },
+    Rule {
+        id: "RO-IMMUTABLE-LIB",
+        needs: Matter::TENSOR.and(Matter::READ_ONLY),
+        judge: immutable_library,
+    },
 ];
 
 /// A versioned struct over the source's own memory: the only place where the flag has a meaning here.
@@ -95,7 +103,9 @@ fn legacy(ctx: &Context) -> Verdict {
 
 /// A refused legacy copy of a read-only array, where the versioned copy is made: the array could be copied.
 fn legacy_copy(ctx: &Context) -> Verdict {
-    if ctx.seen.source.writable != Some(false) {
+    // That elements are padded to bytes a legacy struct cannot say either: DTY-SUBBYTE-PADDED.
+    let is_narrow = ctx.case.tensor.dtype.class() == DtypeClass::SubByte;
+    if ctx.seen.source.writable != Some(false) || is_narrow {
         return Verdict::Silent;
     }
     let is_copy = |of: Of| {

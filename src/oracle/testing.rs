@@ -99,6 +99,7 @@ impl Scene {
         };
         let seen = Observation {
             exporter: Exporter {
+                route: Route::Python,
                 keywords: [true; 4],
                 methods: [true; 2],
                 claims: Some(ArrayApi::V2024),
@@ -217,7 +218,10 @@ impl Scene {
         let rule = rules().iter().find(|rule| rule.id == id);
         let rule = rule.unwrap_or_else(|| panic!("no rule {id} has a function"));
         let context = Context::new(&self.case, &self.seen, &self.profile, Grade::Info);
-        match (rule.judge)(&context) {
+        let verdict = (rule.judge)(&context);
+        let is_asked = Matter::of(&context).has(rule.needs);
+        assert!(is_asked || matches!(verdict, Verdict::Silent), "{id} needs less than it says");
+        match verdict {
             Verdict::Silent => Said::Silent,
             Verdict::Holds => Said::Holds,
             Verdict::Breaks(grade, evidence) => {

@@ -10,6 +10,7 @@ pub fn needs_result(what: What) -> bool {
             | What::DeviceForm
             | What::ReferenceGrowth
             | What::ArgumentReferences
+            | What::MemoryGrowth
             | What::PendingError
     )
 }
@@ -17,7 +18,7 @@ pub fn needs_result(what: What) -> bool {
 /// The value as the script finds it: counts of references differ in the second digit from run to run.
 pub fn reported(fact: &Fact) -> String {
     match (fact.what, fact.value.parse::<f64>()) {
-        (What::ReferenceGrowth | What::ArgumentReferences, Ok(growth)) => {
+        (What::ReferenceGrowth | What::MemoryGrowth | What::ArgumentReferences, Ok(growth)) => {
             format!("{:.1}", growth.abs())
         }
         _ => fact.value.clone(),
@@ -50,6 +51,7 @@ pub fn part(what: What) -> &'static str {
         What::DeviceForm => "device_form",
         What::ReferenceGrowth => "reference_growth",
         What::ArgumentReferences => "argument_references",
+        What::MemoryGrowth => "memory_growth",
         What::PendingError => "pending_error",
         What::Aligned => "aligned",
         What::SourceState => "source_state",
