@@ -125,6 +125,7 @@ unsafe fn read(owned: *mut DLManagedTensorVersioned, shape: &Shape, dtype: DLDat
         exportable: Exportable::Unknown,
         is_special: false,
         unchanged: Ok(()),
+        values: None,
     };
     // SAFETY: as the caller says.
     unsafe { consumer::read(owned as usize, Kind::Versioned, &source, Dtype::FLOAT32) }
