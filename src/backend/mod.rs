@@ -7,6 +7,8 @@
 
 mod array_api_strict;
 pub mod c;
+mod description;
+mod facts;
 mod numpy;
 mod python;
 

@@ -3,6 +3,7 @@
 
 use super::class::Tone;
 use super::generate::{draw_arg, draw_contents, draw_number, draw_scalar};
+use super::normal::fit_span;
 use super::pattern::{Pattern, wild_stride};
 use super::{
     Access, Arg, Call, Case, Dtype, Extra, Keys, Keyword, Layout, MAX_FLEXIBLE, MAX_ITEMS,
@@ -14,6 +15,8 @@ use crate::abi::DLDevice;
 const USUAL_EXTENT: i64 = 6;
 /// Elements of an ordinary case.
 const USUAL_SIZE: i64 = 64;
+/// Bytes that they lie in: filled, copied and compared for every case.
+const USUAL_BYTES: u64 = 1 << 10;
 
 /// Changes the case a little. Without heap blocks up to six axes.
 pub fn mutate(case: &mut Case, rng: &mut Rng, vocabulary: &Vocabulary) {
@@ -262,12 +265,17 @@ fn thin_out(probes: &mut Probes, rng: &mut Rng) {
     }
 }
 
-/// Brings the extents within the usual, the last axes first.
+/// Brings the extents and the memory within the usual.
 fn make_small(tensor: &mut Tensor) {
     let mut room = USUAL_SIZE;
     for extent in tensor.shape.iter_mut().rev() {
         *extent = (*extent).min(USUAL_EXTENT).min(room.max(1));
         room /= (*extent).max(1);
+    }
+    if let Layout::Strided { strides, .. } = &tensor.layout
+        && strides.len() == tensor.shape.len()
+    {
+        fit_span(&mut tensor.shape, strides, USUAL_BYTES);
     }
 }
 

@@ -147,7 +147,7 @@ fn normal_dtype(dtype: Dtype) -> Dtype {
 
 /// Makes the view fit into `room` bytes beside one item. An axis whose stride leaves no room for a second
 /// element gets the extent 1. Arrays without elements address nothing and keep every stride.
-fn fit_span(shape: &mut Shape, strides: &Strides, room: u64) {
+pub(super) fn fit_span(shape: &mut Shape, strides: &Strides, room: u64) {
     if shape.contains(&0) {
         return;
     }

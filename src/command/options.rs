@@ -14,9 +14,9 @@ use std::time::Duration;
 #[derive(Args, Clone, Debug)]
 #[command(next_help_heading = "What is tested")]
 pub struct Subject {
-    /// The exporter: `numpy`, `array-api-strict`; `py:MODULE:FUNCTION`, a Python function that makes an
-    /// exporter of a NumPy array; its folder goes into DLPACK_FUZZ_PYTHONPATH; or `c:PATH` (`c:PATH?NAME=VALUE`),
-    /// a shared object behind include/dlpack_fuzz_backend.h
+    /// The exporter: a library that `doctor` lists; `py:MODULE:FUNCTION`, a Python function that makes an
+    /// exporter from the description of an array; its folder goes into DLPACK_FUZZ_PYTHONPATH; or `c:PATH`
+    /// (`c:PATH?NAME=VALUE`), a shared object behind include/dlpack_fuzz_backend.h
     #[arg(long, value_name = "NAME", default_value = "numpy", env = "DLPACK_FUZZ_BACKEND")]
     pub backend: String,
 

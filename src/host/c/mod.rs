@@ -164,6 +164,7 @@ impl Session {
             export,
             further,
             ledger,
+            exchange: None,
         })
     }
 

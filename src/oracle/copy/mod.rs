@@ -98,11 +98,11 @@ fn true_sole(ctx: &Context) -> Verdict {
     };
     let mut compared = false;
     for (place, one) in copies().enumerate() {
-        let Some((low, high)) = reach(one.tensor) else {
+        let Some((low, high)) = reach(&one) else {
             continue;
         };
         for other in copies().skip(place + 1) {
-            let Some((other_low, other_high)) = reach(other.tensor) else {
+            let Some((other_low, other_high)) = reach(&other) else {
                 continue;
             };
             if one.tensor.device != other.tensor.device {
