@@ -200,8 +200,8 @@ fn the_generator_reaches_everything_that_a_vocabulary_allows() {
         assert!(met(rare) > 2_000, "{rare}");
     }
     let mean = probes as f64 / (2 * DRAWS) as f64;
-    // Each costs another export: half of the cases have none.
-    assert!((0.5..2.0).contains(&mean), "{mean} probes on average");
+    // Each costs another export: three in four cases have none.
+    assert!((0.25..0.5).contains(&mean), "{mean} probes on average");
 
     // Every concrete value of the sweep's rows and near misses.
     let sweep = Sweep::new(&vocabulary);
@@ -274,7 +274,7 @@ fn bytes_that_are_never_written_keep_their_meaning() {
         }
     }
     assert_eq!(
-        digest, 0x8868_9639_de73_5696,
+        digest, 0xa25a_4dcb_5025_5070,
         "the digest of version 1; an appended dtype or probe may change it"
     );
 }
