@@ -26,12 +26,16 @@ pub fn delete(held: &[Held]) {
                 Kind::Legacy => {
                     let managed = pointer as *mut DLManagedTensor;
                     let deleter = (&raw const (*managed).deleter).read_unaligned();
-                    deleter.map(|deleter| deleter(managed));
+                    if let Some(deleter) = deleter {
+                        deleter(managed);
+                    }
                 }
                 Kind::Versioned => {
                     let managed = pointer as *mut DLManagedTensorVersioned;
                     let deleter = (&raw const (*managed).deleter).read_unaligned();
-                    deleter.map(|deleter| deleter(managed));
+                    if let Some(deleter) = deleter {
+                        deleter(managed);
+                    }
                 }
             }
         }
