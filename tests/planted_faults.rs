@@ -102,7 +102,7 @@ fn cases(drawn: usize, vocabulary: &Vocabulary) -> Vec<Case> {
     let fixed = fixed.iter().flat_map(|text| text.lines()).filter(|line| !line.starts_with('#'));
     let fixed =
         fixed.map(|text| text.parse::<Case>().unwrap_or_else(|error| panic!("{text}: {error:?}")));
-    let mut rng = Rng::new(0x706c_616e_7465_64);
+    let mut rng = Rng::new(0x70_6c61_6e74_6564);
     let drawn = (0..drawn).map(|_| generate(&mut rng, vocabulary));
     fixed.chain(drawn).map(|case| Case { probes: Probes::ALL, ..case }.normalized()).collect()
 }
