@@ -1,4 +1,7 @@
-"""The loop of scripts/search-bench: one fuzz run per fault and route, and a table of what it took."""
+"""The loop of scripts/search-bench: one fuzz run per fault and route, and a table of what it took.
+
+Through the Python module only arrays on the CPU are drawn: faults of other devices are sought in C.
+"""
 
 import argparse
 import os

@@ -54,7 +54,8 @@ fn __getattr__(name: &str) -> PyResult<build::Builder> {
     }
 }
 
-/// Name, rule, grade, route (`both`, `c` or `python`) and story of every fault that can be planted.
+/// Name, rule, grade, route by which a search finds it (`both`, `c` or `python`) and story of every fault that
+/// can be planted.
 #[pyfunction]
 fn faults() -> Vec<[&'static str; 5]> {
     let row = |fault: &'static fault::Fault| {
@@ -63,10 +64,11 @@ fn faults() -> Vec<[&'static str; 5]> {
             fault::Grade::Warning => "warning",
             fault::Grade::Violation => "violation",
         };
-        let route = match fault.route {
-            fault::Route::Both => "both",
-            fault::Route::C => "c",
-            fault::Route::Python => "python",
+        let route = match (fault.route, fault.device) {
+            (fault::Route::Both, None) => "both",
+            // Through `build`, arrays are drawn on the CPU only.
+            (fault::Route::C, _) | (fault::Route::Both, Some(_)) => "c",
+            (fault::Route::Python, _) => "python",
         };
         [fault.name, fault.rule, grade, route, fault.story]
     };
