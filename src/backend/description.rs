@@ -59,6 +59,10 @@ impl Description {
         }
     }
 
+    pub fn tensor(&self) -> &Tensor {
+        &self.tensor
+    }
+
     /// The NumPy array and its facts, if they were asked for.
     pub fn asked(&self) -> Option<&(Py<PyAny>, Source)> {
         self.array.get()

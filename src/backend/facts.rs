@@ -37,6 +37,7 @@ pub fn unknown(tensor: &Tensor) -> Source {
         writable: None,
         exportable: Exportable::Unknown,
         is_special: false,
+        values: None,
         unchanged: Ok(()),
     }
 }
@@ -91,6 +92,14 @@ pub fn read(facts: &Bound<'_, PyDict>, tensor: &Tensor) -> PyResult<Source> {
         Some(_) => Exportable::No("its backend says so"),
     };
     source.is_special = given("special")?.map_or(Ok(false), |fact| fact.extract())?;
+    if let Some(values) = given("values")? {
+        let values: Vec<u8> = values.extract()?;
+        if values.len() as u64 != source.size().saturating_mul(source.item_size as u64) {
+            let text = "facts: values are not as many bytes as the shape and the item size say";
+            return Err(pyo3::exceptions::PyValueError::new_err(text));
+        }
+        source.values = Some(values.into());
+    }
     Ok(source)
 }
 

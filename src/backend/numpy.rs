@@ -307,6 +307,7 @@ impl Numpy {
             writable: Some(fields.is_writable()),
             exportable,
             is_special: matches!(tensor.object, Object::Masked | Object::Matrix),
+            values: None,
             unchanged: Ok(()),
         }
     }

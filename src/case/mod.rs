@@ -39,7 +39,9 @@ pub use parse::ParseError;
 pub use probe::{Probe, Probes};
 pub use rng::Rng;
 pub use shrink::{shrink, weight};
-pub use tensor::{Access, Contents, Layout, LayoutClass, Object, Shape, Span, Strides, Tensor};
+pub use tensor::{
+    Access, Contents, Layout, LayoutClass, Object, Shape, Span, Strides, Tensor, VIEW_MARK,
+};
 pub use vocabulary::{Surface, Vocabulary};
 
 /// One test case.

@@ -414,3 +414,6 @@ pub(super) fn contiguous(shape: &[i64], item_size: usize, walk: Walk) -> Strides
     }
     strides
 }
+
+/// Stands between the Python statements that build an array and the functions that tell of it.
+pub const VIEW_MARK: &str = "# (what the library tells of it)\n";

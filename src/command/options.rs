@@ -34,7 +34,7 @@ pub struct Subject {
     )]
     pub knobs: Vec<String>,
 
-    /// The Python environment with the library under test; the one of `scripts/setup` if left out
+    /// The Python environment with the library under test; the backend's own, as `scripts/setup` makes it, if left out
     #[arg(long, value_name = "DIR", env = "DLPACK_FUZZ_ENV")]
     pub env: Option<PathBuf>,
 
@@ -65,10 +65,11 @@ impl Subject {
 
     /// The environment's folder; it exists.
     pub fn environment(&self) -> Result<PathBuf, Failure> {
-        let env = interpreter::environment(self.env.as_deref());
+        let env = backend::environment(self.env.as_deref(), &self.backend);
         if !interpreter::python_of(&env).exists() {
+            let own = backend::entry(&self.backend).map_or("", |entry| entry.env);
             return Err(Failure::new(format!(
-                "no Python environment at {}: run scripts/setup, or name one with --env",
+                "no Python environment at {}: run `scripts/setup {own}`, or name one with --env",
                 env.display()
             )));
         }

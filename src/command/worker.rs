@@ -38,7 +38,7 @@ impl Work {
                 let length = if self.exchange_api { exchange.len() } else { sweep.len() };
                 let case_at = |place: u64| match self.exchange_api {
                     true => exchange.case(place as usize),
-                    false => sweep.case(place as usize),
+                    false => sweep.spread_case(place as usize),
                 };
                 let bench = Bench {
                     session,

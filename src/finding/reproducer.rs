@@ -13,7 +13,7 @@ mod template;
 use super::python::{self, CALLEE, Needs};
 use super::{Cause, Crash, Death, Versions, Violation};
 use crate::abi::DLDevice;
-use crate::case::{Case, Probe};
+use crate::case::{Case, Probe, VIEW_MARK};
 use crate::oracle::catalogue;
 use crate::oracle::{Fact, Of, ProbeName, What};
 use crate::report::prose::{ascii, wrap};
@@ -221,8 +221,9 @@ impl<'a> Script<'a> {
         let helpers: String =
             parts.iter().filter(|part| !part.is_import()).map(|part| part.code).collect();
         let space = if helpers.is_empty() { "\n" } else { "\n\n" };
+        let (build, view) = input.build.split_once(VIEW_MARK).unwrap_or((input.build, ""));
         let mut script = header(input);
-        let _ = write!(script, "{imports}{helpers}{space}{}", input.build);
+        let _ = write!(script, "{imports}{helpers}{space}{build}");
         if !script.ends_with('\n') {
             script.push('\n');
         }
@@ -235,6 +236,10 @@ impl<'a> Script<'a> {
         }
         if self.needs.0.contains("own") {
             script.push_str("own = x.__dlpack_device__()\n");
+        }
+        if parts.iter().any(|part| part.name == "source view") {
+            // Instead of what the part has for arrays that tell it as NumPy's do.
+            script.push_str(view);
         }
         script.push('\n');
         script.push_str(&self.body);

@@ -7,7 +7,7 @@ use super::{Detail, Error, Options, Versions, consumer, errors, exchange};
 use crate::abi::exchange::{ATTRIBUTE, ATTRIBUTE_OLD};
 use crate::abi::{DLDevice, KNOWN_VERSION};
 use crate::backend::{self, Backend, Built, Inexpressible};
-use crate::case::{Arg, Call, Case, Keyword, Probe, Probes};
+use crate::case::{Arg, Call, Case, Keyword, Probe, Probes, Tensor, Vocabulary};
 use crate::oracle::{
     ErrorClass, Exchange, Exportable, Exporter, Growth, Ledger, Memory, Observation, Outcome,
     Route, Source, decision,
@@ -45,7 +45,7 @@ impl Session {
     /// Starts the interpreter (once per process), imports the backend's library and probes which keywords
     /// its exporters know.
     pub fn open(options: &Options) -> Result<Self, Error> {
-        let env = interpreter::environment(options.env.as_deref());
+        let env = backend::environment(options.env.as_deref(), &options.backend);
         interpreter::start(&env)?;
         Python::attach(|py| {
             let backend = backend::open(py, &options.backend)?;
@@ -85,10 +85,9 @@ impl Session {
     /// An error if the type of the backend's arrays has no C exchange API under any name.
     pub fn require_exchange_api(&self) -> Result<(), Error> {
         Python::attach(|py| {
-            let built =
-                (self.backend.build(py, &crate::case::Tensor::plain())).map_err(|error| {
-                    Error(format!("{} cannot build six float32: {}", self.backend.name(), error.0))
-                })?;
+            let built = (self.backend.build(py, &Tensor::plain())).map_err(|error| {
+                Error(format!("{} cannot build six float32: {}", self.backend.name(), error.0))
+            })?;
             if self.remembered.has_api(py, &built.object) {
                 return Ok(());
             }
@@ -100,6 +99,11 @@ impl Session {
                 self.backend.name()
             )))
         })
+    }
+
+    /// What the backend can be asked to build.
+    pub fn vocabulary(&self) -> Vocabulary {
+        self.backend.vocabulary()
     }
 
     /// Python statements that leave the case's array in `x`.
@@ -280,7 +284,9 @@ impl Session {
     /// Which methods and keywords the exporters have: each keyword once, with `None` (P-KEYWORD).
     fn probe(&mut self, py: Python<'_>) -> Result<Exporter, Error> {
         let traits = self.backend.traits();
-        let tensor = crate::case::Tensor::plain();
+        let devices = self.backend.vocabulary().devices;
+        let device = devices.first().copied().unwrap_or(DLDevice::CPU);
+        let tensor = Tensor { device, ..Tensor::plain() };
         let built = self.backend.build(py, &tensor).map_err(|Inexpressible(reason)| {
             Error(format!("{} cannot build six float32: {reason}", self.backend.name()))
         })?;

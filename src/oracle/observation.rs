@@ -102,6 +102,9 @@ pub struct Source {
     pub exportable: Exportable,
     /// More than memory (masked, matrix): compare with the base data only.
     pub is_special: bool,
+    /// The elements in row-major order and in native bytes, where they are not what lies at `address`
+    /// (a view that stands for the negative of its memory) or where that is not known.
+    pub values: Option<Box<[u8]>>,
     /// The source's values, shape, dtype and device were the same at the end (CAP-SOURCE-UNCHANGED).
     pub unchanged: Result<(), Cow<'static, str>>,
 }

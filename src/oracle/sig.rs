@@ -248,9 +248,12 @@ fn device_enum(ctx: &Context) -> Verdict {
     let Some(numbers) = numbers else {
         return Verdict::Silent;
     };
+    // A tuple without a number in it is DEV-TYPE-ELEM or DEV-ID-ELEM; it means no device.
+    let is_tuple = ctx.seen.device_before.device().is_some();
     let written = [
-        (is_own_tuple && !pair::is_explained(ctx)).then(|| (own(ctx), Grade::Violation)),
-        probe(Probe::OwnTuple).map(|outcome| (outcome, Grade::Violation)),
+        (is_own_tuple && is_tuple && !pair::is_explained(ctx))
+            .then(|| (own(ctx), Grade::Violation)),
+        probe(Probe::OwnTuple).filter(|_| is_tuple).map(|outcome| (outcome, Grade::Violation)),
         probe(Probe::OwnEnum).map(|outcome| (outcome, Grade::Warning)),
     ];
     let mut verdict = Verdict::Silent;

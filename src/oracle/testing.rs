@@ -94,6 +94,7 @@ impl Scene {
             writable: Some(tensor.access == Access::Writable),
             exportable,
             is_special: false,
+            values: None,
             unchanged: Ok(()),
         };
         let seen = Observation {

@@ -259,6 +259,7 @@ impl Session {
             writable: Some(tensor.access == Access::Writable),
             exportable: form.exportable,
             is_special: false,
+            values: None,
             unchanged: Ok(()),
         };
         if !built.allocation.is_null() && !built.first.is_null() {

@@ -124,6 +124,7 @@ unsafe fn read(owned: *mut DLManagedTensorVersioned, shape: &Shape, dtype: DLDat
         writable: None,
         exportable: Exportable::Unknown,
         is_special: false,
+        values: None,
         unchanged: Ok(()),
     };
     // SAFETY: as the caller says.

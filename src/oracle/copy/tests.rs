@@ -2,7 +2,7 @@
 
 use crate::abi::{DLDevice, FLAG_IS_COPIED, FLAG_READ_ONLY};
 use crate::case::Keyword::{self, *};
-use crate::case::{Access, Arg, Call, Layout, Probe, Shape, Strides, Tensor, Value};
+use crate::case::{Access, Arg, Call, Case, Layout, Probe, Shape, Strides, Tensor, Value};
 use crate::oracle::testing::{Said, Scene, call};
 use crate::oracle::{Elements, ErrorClass, Exportable, Grade, Memory, WriteThrough};
 
@@ -147,6 +147,11 @@ fn copy_false_follows_copy_none() {
     // Arrow refuses every copy argument on the legacy path.
     let arrow = Scene::plain().with_raised(Probe::CopyFalse, ErrorClass::Buffer);
     assert_eq!(arrow.said("COPY-FALSE-CONSISTENT"), WARNING);
+    // What is malformed may be refused in one call and passed over in the other.
+    let odd: Case =
+        "array(shape=(6,), dtype='float32').__dlpack__(max_version=(0,))".parse().unwrap();
+    let odd = Scene::new(odd.tensor, odd.call).with_raised(Probe::CopyFalse, ErrorClass::Buffer);
+    assert_eq!(odd.said("COPY-FALSE-CONSISTENT"), Said::Silent);
     // A copy was needed: nothing to be consistent with.
     let needed = shared().answering(&[versioned(), copy(true)]);
     let needed = needed.with_raised(Probe::CopyFalse, ErrorClass::Buffer);
