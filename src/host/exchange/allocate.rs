@@ -126,7 +126,6 @@ unsafe fn read(owned: *mut DLManagedTensorVersioned, shape: &Shape, dtype: DLDat
         is_special: false,
         values: None,
         unchanged: Ok(()),
-        values: None,
     };
     // SAFETY: as the caller says.
     unsafe { consumer::read(owned as usize, Kind::Versioned, &source, Dtype::FLOAT32) }
