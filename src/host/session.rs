@@ -85,10 +85,9 @@ impl Session {
     /// An error if the type of the backend's arrays has no C exchange API under any name.
     pub fn require_exchange_api(&self) -> Result<(), Error> {
         Python::attach(|py| {
-            let built =
-                (self.backend.build(py, &crate::case::Tensor::plain())).map_err(|error| {
-                    Error(format!("{} cannot build six float32: {}", self.backend.name(), error.0))
-                })?;
+            let built = (self.backend.build(py, &Tensor::plain())).map_err(|error| {
+                Error(format!("{} cannot build six float32: {}", self.backend.name(), error.0))
+            })?;
             if self.remembered.has_api(py, &built.object) {
                 return Ok(());
             }

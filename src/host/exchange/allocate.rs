@@ -124,8 +124,8 @@ unsafe fn read(owned: *mut DLManagedTensorVersioned, shape: &Shape, dtype: DLDat
         writable: None,
         exportable: Exportable::Unknown,
         is_special: false,
-        unchanged: Ok(()),
         values: None,
+        unchanged: Ok(()),
     };
     // SAFETY: as the caller says.
     unsafe { consumer::read(owned as usize, Kind::Versioned, &source, Dtype::FLOAT32) }
