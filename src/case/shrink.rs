@@ -122,7 +122,7 @@ impl Candidates {
         if object == Object::Field {
             // The gaps may be what matters, not where they come from.
             let plain = self.base.tensor.byte_strides();
-            let strides = plain.iter().map(|stride| stride + 8).collect();
+            let strides = plain.iter().map(|stride| stride.saturating_add(8)).collect();
             self.push(|case| {
                 case.tensor.object = Object::Array;
                 case.tensor.layout = Layout::Strided { strides, lead: 0 };
