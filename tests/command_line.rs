@@ -36,6 +36,8 @@ fn what_cannot_run_says_why_in_one_line() {
         (&["shrink", "--case", "nothing"], "does not parse"),
         (&["explain", "EXC-DEVISE"], "EXC-DEVICE"),
         (&["fuzz", "nosuch"], "dunder_dlpack"),
+        (&["check", "--exchange-api"], "numpy has no C exchange API"),
+        (&["check", "--exchange-api", "--backend", "c:nosuch.so"], "nosuch.so"),
     ] {
         let line = refusal(arguments);
         assert!(line.contains(says), "{arguments:?}: {line}");

@@ -32,6 +32,19 @@ fn layouts() -> BTreeMap<String, usize> {
         "DLManagedTensorVersioned",
         abi::DLManagedTensorVersioned { version, manager_ctx, deleter, flags, dl_tensor }
     );
+    use abi::exchange;
+    layout!("DLPackExchangeAPIHeader", exchange::DLPackExchangeAPIHeader { version, prev_api });
+    layout!(
+        "DLPackExchangeAPI",
+        exchange::DLPackExchangeAPI {
+            header,
+            managed_tensor_allocator,
+            managed_tensor_from_py_object_no_sync,
+            managed_tensor_to_py_object_no_sync,
+            dltensor_from_py_object_no_sync,
+            current_work_stream,
+        }
+    );
     use abi::backend;
     layout!("DLPackFuzzDevice", abi::DLDevice { device_type = "type", device_id = "id" });
     layout!("DLPackFuzzDType", abi::DLDataType { code, bits, lanes });

@@ -5,7 +5,7 @@
 
 use crate::{feedback, settings::Settings, wanted::Wanted};
 use dlpack_fuzz::abi::DLDevice;
-use dlpack_fuzz::case::{self, Case, Rng, Vocabulary, generate};
+use dlpack_fuzz::case::{self, Case, ExchangeStep, Rng, Vocabulary, generate};
 use dlpack_fuzz::finding::{Cause, Finding, Known, ReproInput, Versions, reproducer};
 use dlpack_fuzz::host::outbox::Outbox;
 use dlpack_fuzz::host::steering::Steering;
@@ -50,6 +50,28 @@ pub fn start_c() {
         std::process::exit(2);
     }
     start();
+}
+
+/// As [`start`], and ends the process likewise if the backend's arrays have no C exchange API.
+pub fn start_exchange_api() {
+    start();
+    HARNESS.with_borrow(|harness| {
+        let session = &harness.as_ref().expect("start has run").session;
+        if let Err(error) = session.require_exchange_api() {
+            eprintln!("dlpack-fuzz: {error}");
+            std::process::exit(2);
+        }
+    });
+}
+
+/// As [`run`], of a case that asks for all of the C exchange API if it asks for no part of it.
+pub fn run_exchange_api(case: &Case) {
+    if case.probes.asks_exchange() {
+        return run(case);
+    }
+    let mut case = case.clone();
+    ExchangeStep::USUAL.into_iter().for_each(|step| case.probes.ask(step));
+    run(&case);
 }
 
 /// Runs and judges a case.
@@ -167,18 +189,34 @@ const FRESH_ONE_IN: u64 = 16;
 
 /// Mutates the case that `data[..size]` is; the new size.
 pub fn mutate(data: &mut [u8], size: usize, max_size: usize, seed: u32) -> usize {
+    mutate_and(data, size, max_size, seed, |_, _| {})
+}
+
+/// As [`mutate`], and draws which parts of the C exchange API the case asks for.
+pub fn mutate_exchange_api(data: &mut [u8], size: usize, max_size: usize, seed: u32) -> usize {
+    mutate_and(data, size, max_size, seed, case::draw_steps)
+}
+
+fn mutate_and(
+    data: &mut [u8],
+    size: usize,
+    max_size: usize,
+    seed: u32,
+    then: impl Fn(&mut Case, &mut Rng),
+) -> usize {
     let mut rng = Rng::new(u64::from(seed));
     if *PLAIN || rng.chance(1, BYTES_ONE_IN) {
         return libfuzzer_sys::fuzzer_mutate(data, size, max_size);
     }
     VOCABULARY.with_borrow(|vocabulary| {
-        let case = if rng.chance(1, FRESH_ONE_IN) {
+        let mut case = if rng.chance(1, FRESH_ONE_IN) {
             generate(&mut rng, vocabulary)
         } else {
             let mut case = Case::decode(&data[..size]);
             case::mutate(&mut case, &mut rng, vocabulary);
             case
         };
+        then(&mut case, &mut rng);
         let room = max_size.min(data.len());
         // A case that does not fit is left to libFuzzer like any other bytes.
         case.encode_into(&mut data[..room])

@@ -6,7 +6,9 @@ mod harness;
 mod settings;
 mod wanted;
 
-pub use harness::{mutate, run, start, start_c};
+pub use harness::{mutate, mutate_exchange_api};
+pub use harness::{run, run_exchange_api};
+pub use harness::{start, start_c, start_exchange_api};
 
 /// What AddressSanitizer is to do unless `ASAN_OPTIONS` says otherwise: a huge virtual array must end in
 /// MemoryError and not in an abort, and a small quarantine keeps the process at a fifth of the memory.

@@ -18,7 +18,7 @@
 //! | 7–10 | stream, max_version, dl_device, copy | below 64: [`argument::ARGS`]; 64: scalar in payload; 65: sequence in payload; else the keyword's [`argument::USUAL`] |
 //! | 11 | order | below 24: the order; else 0 |
 //! | 12 | extra | bits 0–3: 14 = unknown keyword, 15 = positional; bits 4–7: 14, 15 = fresh names |
-//! | 13 | probes | 0: none; 1–32: that one; 33–253: two; 254: all; 255: payload |
+//! | 13 | probes | 0: none; 1–32: that one (25–32: [`ExchangeStep`](super::ExchangeStep)); 33–253: two; 254: all; 255: payload |
 //!
 //! | payload | when | form |
 //! |---|---|---|

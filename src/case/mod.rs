@@ -10,6 +10,7 @@ mod bytes;
 mod call;
 mod class;
 mod dtype;
+mod exchange;
 mod generate;
 mod mutate;
 mod normal;
@@ -28,6 +29,7 @@ mod vocabulary;
 pub use bytes::{FORMAT_VERSION, MAX_ENCODED};
 pub use call::{Arg, Call, Extra, Keys, Keyword, Scalar, SeqKind, Value};
 pub use dtype::{ByteOrder, Dtype, DtypeClass, DtypeInfo};
+pub use exchange::{ExchangeStep, draw_steps};
 pub use generate::generate;
 pub use mutate::mutate;
 pub use normal::{
@@ -49,6 +51,7 @@ pub struct Case {
     pub tensor: Tensor,
     /// The export that the case is about.
     pub call: Call,
-    /// Further exports of the same array, for the rules that compare two calls.
+    /// Further exports of the same array, for the rules that compare two calls; and what is asked of the
+    /// C exchange API of its type.
     pub probes: Probes,
 }

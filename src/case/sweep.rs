@@ -6,9 +6,11 @@
 //! Goes in: a vocabulary. Comes out: the same numbered list every time, so that a worker that died can go
 //! on behind the case that killed it.
 
+mod exchange;
 mod layouts;
 mod row;
 
+pub use exchange::ExchangeSweep;
 pub use row::{Row, calibration, rows};
 
 use super::class::{Class, classes};

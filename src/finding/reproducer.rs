@@ -6,6 +6,7 @@
 //! the fault shows (every fact is found as it was reported), 0 if it does not, 2 if that cannot be decided.
 //! For a crash it makes the calls; dying is the answer.
 
+mod exchange;
 mod facts;
 mod template;
 
@@ -73,6 +74,10 @@ impl<'a> Script<'a> {
     fn call(&mut self, of: Of) -> String {
         let call = match of {
             Of::Export => self.input.case.call.clone(),
+            Of::FromPy => {
+                self.need("exchange_export");
+                return "exchange_export(x)".into();
+            }
             Of::Probe(ProbeName(probe)) => probe.call(&self.input.case.call, self.input.own),
         };
         python::call(&call, &mut self.needs)
@@ -135,7 +140,15 @@ impl<'a> Script<'a> {
             Death::Hang => "the call does not come back".into(),
         };
         self.need("import sys");
-        if let [only] = exports[..] {
+        for (part, call) in exchange::calls(self.input.case) {
+            self.need(part);
+            self.need("attempt");
+            self.line(&format!("print({}, flush=True)", text(&format!("{CALLING}{call}"))));
+            self.line(&format!("attempt(lambda: {call})"));
+        }
+        if let [only] = exports[..]
+            && !self.input.case.probes.asks_exchange()
+        {
             let call = self.call(only);
             self.line(&format!("print({}, flush=True)", text(&format!("{CALLING}{call}: {fate}"))));
             self.line("try:");
@@ -160,6 +173,7 @@ impl<'a> Script<'a> {
         match fact.what {
             What::DeviceMethod => return "x.__dlpack_device__()".into(),
             What::DeviceForm => return "types in x.__dlpack_device__()".into(),
+            what if what.is_exchange() => return exchange::look_up(fact, self.input.case),
             _ => {}
         }
         let what = serde_json::to_value(fact.what).expect("a unit variant is a string");
@@ -192,6 +206,7 @@ impl<'a> Script<'a> {
                 let others = exports(facts).into_iter().filter(|of| *of != fact.of).map(variable);
                 format!("{part}({}, {})", variable(fact.of), others.collect::<Vec<_>>().join(", "))
             }
+            what if what.is_exchange() => exchange::look_up(fact, self.input.case),
             _ => format!("{part}({})", variable(fact.of)),
         }
     }
@@ -233,9 +248,10 @@ impl<'a> Script<'a> {
 }
 
 /// The exports that the facts speak of, the case's own first and always: it may be what makes the others
-/// differ.
+/// differ. The exchange API does without.
 fn exports(facts: &[Fact]) -> Vec<Of> {
-    let mut exports = vec![Of::Export];
+    let is_alone = !facts.is_empty() && facts.iter().all(|fact| fact.of == Of::FromPy);
+    let mut exports = if is_alone { vec![] } else { vec![Of::Export] };
     for fact in facts {
         if needs_result(fact.what) && !exports.contains(&fact.of) {
             exports.push(fact.of);
@@ -247,6 +263,7 @@ fn exports(facts: &[Fact]) -> Vec<Of> {
 fn variable(of: Of) -> String {
     match of {
         Of::Export => "export".into(),
+        Of::FromPy => "from_py".into(),
         Of::Probe(ProbeName(probe)) => Probe::name(probe).replace(['-', '.'], "_"),
     }
 }

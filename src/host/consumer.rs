@@ -55,9 +55,11 @@ pub unsafe fn read(pointer: usize, kind: Kind, source: &Source, dtype: Dtype) ->
     }
 }
 
+/// Reads a tensor alone.
+///
 /// # Safety
 /// As [`read`]; `tensor` was copied out of the struct.
-unsafe fn read_tensor(tensor: &DLTensor, source: &Source, dtype: Dtype) -> Option<DlTensor> {
+pub unsafe fn read_tensor(tensor: &DLTensor, source: &Source, dtype: Dtype) -> Option<DlTensor> {
     if !(0..=MOST_AXES).contains(&tensor.ndim) {
         return None;
     }

@@ -7,6 +7,7 @@ mod arguments;
 mod c;
 mod consumer;
 mod errors;
+mod exchange;
 mod export;
 pub mod interpreter;
 pub mod journal;

@@ -46,6 +46,18 @@ impl Session {
         }
     }
 
+    /// An error if the exporter's arrays have no C exchange API, which is one of Python types.
+    pub fn require_exchange_api(&self) -> Result<(), Error> {
+        match self {
+            Self::Python(session) => session.require_exchange_api(),
+            Self::C(_) => Err(Error(
+                "a shared object has no C exchange API, which is an attribute of Python types: name a \
+                 Python backend"
+                    .into(),
+            )),
+        }
+    }
+
     /// Python statements that leave the case's array in `x`.
     pub fn source(&self, case: &Case) -> String {
         match self {

@@ -3,13 +3,14 @@
 use super::arguments::Arguments;
 use super::export::{Exportee, Exporting};
 use super::interpreter::{self, sentence};
-use super::{Detail, Error, Options, Versions, consumer, errors};
+use super::{Detail, Error, Options, Versions, consumer, errors, exchange};
+use crate::abi::exchange::{ATTRIBUTE, ATTRIBUTE_OLD};
 use crate::abi::{DLDevice, KNOWN_VERSION};
 use crate::backend::{self, Backend, Built, Inexpressible};
 use crate::case::{Arg, Call, Case, Keyword, Probe, Probes, Tensor, Vocabulary};
 use crate::oracle::{
-    ErrorClass, Exportable, Exporter, Growth, Ledger, Memory, Observation, Outcome, Route, Source,
-    decision,
+    ErrorClass, Exchange, Exportable, Exporter, Growth, Ledger, Memory, Observation, Outcome,
+    Route, Source, decision,
 };
 use pyo3::ffi;
 use pyo3::prelude::*;
@@ -36,6 +37,8 @@ pub struct Session {
     env: PathBuf,
     /// The source's allocation before the exports.
     snapshot: Vec<u8>,
+    /// The exchange table that was met first.
+    remembered: exchange::Remembered,
 }
 
 impl Session {
@@ -48,8 +51,10 @@ impl Session {
             let backend = backend::open(py, &options.backend)?;
             let exporting = Exporting::new(py)
                 .map_err(|error| Error(format!("set-up failed: {}", sentence(py, &error))))?;
+            let remembered = exchange::Remembered::new(py);
+            let snapshot = Vec::new();
             let mut session =
-                Self { backend, exporting, exporter: UNPROBED, env, snapshot: Vec::new() };
+                Self { backend, exporting, exporter: UNPROBED, env, snapshot, remembered };
             session.exporter = session.probe(py)?;
             Ok(session)
         })
@@ -74,6 +79,26 @@ impl Session {
             python: interpreter::linked_version(),
             dlpack: format!("{}.{}", KNOWN_VERSION.major, KNOWN_VERSION.minor),
             tool: env!("CARGO_PKG_VERSION").into(),
+        })
+    }
+
+    /// An error if the type of the backend's arrays has no C exchange API under any name.
+    pub fn require_exchange_api(&self) -> Result<(), Error> {
+        Python::attach(|py| {
+            let built =
+                (self.backend.build(py, &crate::case::Tensor::plain())).map_err(|error| {
+                    Error(format!("{} cannot build six float32: {}", self.backend.name(), error.0))
+                })?;
+            if self.remembered.has_api(py, &built.object) {
+                return Ok(());
+            }
+            let kind = built.object.get_type();
+            Err(Error(format!(
+                "{} has no C exchange API: {kind} has neither {ATTRIBUTE} nor {ATTRIBUTE_OLD} \
+                 (the API is optional, so that is no finding); check it without --exchange-api, or \
+                 name another --backend",
+                self.backend.name()
+            )))
         })
     }
 
@@ -107,6 +132,7 @@ impl Session {
     ) -> Result<Observation, Inexpressible> {
         let blocks = self.backend.live_blocks();
         let built = self.backend.build(py, &case.tensor)?;
+        let exchange = self.try_exchange(py, &built, case, detail);
         let before = references(&built);
         let (device_before, own) = self.exporting.device(py, &built.object, detail);
         self.take_snapshot(&built.source);
@@ -156,6 +182,8 @@ impl Session {
         source.unchanged = unchanged;
         drop((object, array, owner));
         ledger.blocks = match (blocks, self.backend.live_blocks()) {
+            // What the exchange API leaves behind is not the exports' (P-ONE-CAUSE).
+            _ if exchange.as_ref().is_some_and(|exchange| exchange.leaks()) => None,
             (Some(before), Some(after)) => Some(after - before),
             _ => None,
         };
@@ -167,7 +195,22 @@ impl Session {
             export,
             further,
             ledger,
+            exchange,
         })
+    }
+
+    /// The steps on the exchange API that the case asks for.
+    fn try_exchange(
+        &mut self,
+        py: Python<'_>,
+        built: &Built<'_>,
+        case: &Case,
+        detail: Detail,
+    ) -> Option<Box<Exchange>> {
+        let (object, source, dtype) = (&built.object, &built.source, case.tensor.dtype);
+        let exportee = Exportee { object, source, dtype, own: None };
+        let subject = exchange::Subject { py, exportee: &exportee, owner: &built.owner, detail };
+        exchange::observe(&subject, case, &self.exporting, &self.exporter, &mut self.remembered)
     }
 
     /// Repeats the case's calls on one array, and the whole case, and counts what stays behind.

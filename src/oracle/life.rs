@@ -73,6 +73,7 @@ fn repeated<'a>(ctx: &Context<'a>) -> impl Iterator<Item = &'a Outcome> {
     let asked = ctx.case.probes;
     let is_repeated = move |of| match of {
         Of::Export => true,
+        Of::FromPy => false,
         Of::Probe(ProbeName(probe)) => asked.contains(probe),
     };
     (ctx.outcomes()).filter(move |(of, _)| is_repeated(*of)).map(|(_, outcome)| outcome)

@@ -40,6 +40,8 @@ impl Matter {
     pub const OTHER_DTYPE: Self = Self(1 << 13);
     /// An exporter that lacks a keyword or a method.
     pub const OLDER: Self = Self(1 << 14);
+    /// The C exchange API was tried.
+    pub const EXCHANGE: Self = Self(1 << 15);
 
     /// What there is of all this.
     pub(super) fn of(ctx: &Context) -> Self {
@@ -68,6 +70,7 @@ impl Matter {
         add(!ctx.case.tensor.dtype.is_standard(), Self::OTHER_DTYPE);
         let exporter = &seen.exporter;
         add(exporter.keywords != [true; 4] || exporter.methods != [true; 2], Self::OLDER);
+        add(seen.exchange.is_some(), Self::EXCHANGE);
         matter
     }
 

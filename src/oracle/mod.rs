@@ -45,6 +45,7 @@ mod ten;
 pub(crate) mod testing;
 mod ver;
 mod words;
+mod xch;
 
 pub use matter::Matter;
 pub use observation::*;
@@ -108,6 +109,8 @@ pub struct Fact {
 pub enum Of {
     Export,
     Probe(ProbeName),
+    /// The struct that the exchange API's `managed_tensor_from_py_object_no_sync` gave.
+    FromPy,
 }
 
 /// A probe, serialised by its name.
@@ -129,7 +132,9 @@ impl<'de> serde::Deserialize<'de> for ProbeName {
 }
 
 /// A property of an export that plain Python with ctypes can look up.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+#[derive(
+    Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, serde::Serialize, serde::Deserialize,
+)]
 #[serde(rename_all = "kebab-case")]
 pub enum What {
     /// `capsule`, or the name of the exception's type, or of the returned object's type.
@@ -188,6 +193,53 @@ pub enum What {
     MemoryGrowth,
     /// The process dies; the value is the signal's name.
     Death,
+    /// What the type holds under `__dlpack_c_exchange_api__`, in the words of [`Attribute`].
+    ExchangeAttribute,
+    /// `True` if both names of the attribute lead to one table.
+    ExchangeOneTable,
+    /// `same` or `moved`: the table's address over look-ups on two instances.
+    ExchangeLookUps,
+    /// `same` or `changed`: the table's bytes after its functions were called.
+    ExchangeTable,
+    /// `(major, minor)` of the table.
+    ExchangeVersion,
+    /// Versions of the older tables and where their chain ends, such as `(1, 2), NULL`.
+    ExchangeChain,
+    /// Names of the functions that are NULL.
+    ExchangeNull,
+    /// How from_py ended, in the words of [`Answer`].
+    ExchangeFromPy,
+    /// Fields in which from_py and `__dlpack__` differ; `none`.
+    ExchangeDiffers,
+    /// References per round of from_py and its deleter.
+    ExchangeReferences,
+    /// What the deleter of a from_py result leaves: the exception's name, or `None`.
+    ExchangeRelease,
+    /// `separate`, `same struct` or `disturbs`: a second from_py result.
+    ExchangeSecond,
+    /// How the view ended.
+    ExchangeView,
+    /// Fields in which the view and from_py differ; `none`.
+    ExchangeViewDiffers,
+    /// Fields that the view did not write; `none`.
+    ExchangeUnwritten,
+    /// `True` if shape and strides of the view stay readable while the object lives.
+    ExchangeStays,
+    /// References per view.
+    ExchangeViewReferences,
+    /// One parcel given to to_py, in the words of [`ToPy`].
+    ExchangeToPy,
+    /// One prototype given to the allocator, in the words of [`Allocation`].
+    ExchangeAllocation,
+    /// The stream of one device, in the words of [`Stream`].
+    ExchangeStream,
+}
+
+impl What {
+    /// It is about the exchange API itself, and no `__dlpack__` call is needed to see it.
+    pub fn is_exchange(self) -> bool {
+        self >= Self::ExchangeAttribute
+    }
 }
 
 /// A rule: its id in the catalogue, what it cannot do without, and its function.
@@ -254,7 +306,7 @@ impl<'a> Context<'a> {
     /// The arguments of one of the exports.
     pub fn call_of(&self, of: Of) -> Call {
         match of {
-            Of::Export => self.case.call.clone(),
+            Of::Export | Of::FromPy => self.case.call.clone(),
             Of::Probe(ProbeName(probe)) => {
                 let own = self.seen.device_before.device().unwrap_or(crate::abi::DLDevice::CPU);
                 probe.call(&self.case.call, own)
@@ -332,7 +384,7 @@ pub fn rules() -> &'static [&'static Rule] {
             ver::RULES,
             str::RULES,
         ];
-        families.into_iter().flatten().chain(exc::RULES).collect()
+        families.into_iter().flatten().chain(exc::RULES).chain(xch::rules()).collect()
     });
     &RULES
 }

@@ -3,6 +3,10 @@
 //! It holds no Python object and no pointer that may be followed; addresses are numbers to compare. A rule
 //! can therefore be tested with a hand-written observation, without an interpreter.
 
+mod exchange;
+
+pub use exchange::*;
+
 use crate::abi::{DLDataType, DLDevice, DLPackVersion};
 use crate::case::{Probe, Shape, Strides};
 use smallvec::SmallVec;
@@ -24,6 +28,8 @@ pub struct Observation {
     pub further: SmallVec<[(Probe, Outcome); 4]>,
     /// Counts after everything was released.
     pub ledger: Ledger,
+    /// The C exchange API of the array's type, where the case asked for it.
+    pub exchange: Option<Box<Exchange>>,
 }
 
 impl Observation {

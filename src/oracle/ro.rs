@@ -174,7 +174,7 @@ fn immutable_library(ctx: &Context) -> Verdict {
 #[cfg(test)]
 mod tests {
     use crate::abi::FLAG_READ_ONLY;
-    use crate::case::{Access, Call, Keyword, Object, Probe, Shape, Tensor, Value};
+    use crate::case::{Access, Call, Dtype, Keyword, Object, Probe, Shape, Tensor, Value};
     use crate::oracle::testing::{Said, Scene, call};
     use crate::oracle::{ErrorClass, Grade};
 
@@ -243,6 +243,12 @@ mod tests {
         // COPY-TRUE-REFUSED, unless the versioned copy shows that the array can be copied.
         assert_eq!(refused.said(id), Said::Silent);
         assert_eq!(refused.with(Probe::Version10).said(id), Said::Breaks(Grade::Warning));
+        // That elements are padded to bytes the legacy struct cannot say either.
+        let narrow = Tensor { dtype: Dtype::named("int4", 0).unwrap(), ..readonly() };
+        let refused = Scene::new(narrow, call(&[(Keyword::Copy, Value::bool(true))]))
+            .raising(ErrorClass::Buffer)
+            .with(Probe::Version10);
+        assert_eq!(refused.said(id), Said::Silent);
     }
 
     #[test]

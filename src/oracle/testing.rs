@@ -114,6 +114,7 @@ impl Scene {
             export: raised(ErrorClass::Other),
             further: Default::default(),
             ledger: Ledger { blocks: Some(0), ..Ledger::default() },
+            exchange: None,
         };
         let mut scene = Self {
             case: Case { tensor, call, probes: Probes::NONE },

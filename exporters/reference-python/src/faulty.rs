@@ -203,7 +203,11 @@ impl<'py> Given<'py> {
             self.values[place].as_ref().filter(|value| !value.is_none()).cloned()
         });
         match surface {
-            Surface::StreamNoneRefused if given_none(0) && values[2].is_none() => {
+            // Not in front of a device that is refused anyway, and otherwise.
+            Surface::StreamNoneRefused
+                if given_none(0)
+                    && values[2].as_ref().is_none_or(|it| it.eq((1, 0)).unwrap_or(false)) =>
+            {
                 return Err(PyValueError::new_err("None is no stream"));
             }
             Surface::AllNoneRefused if given_none(1) => {

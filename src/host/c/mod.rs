@@ -9,24 +9,27 @@
 //! returned NULL without an exception, or a result with one), and is observed as that.
 
 mod arguments;
+mod errors;
+mod form;
+mod held;
 mod narrow;
 mod script;
 
 use super::session::{GROWTH_ROUNDS, WARM_UP_ROUNDS, is_off, needed};
 use super::{Detail, Error, Versions, consumer};
 use crate::abi::backend::{self, Answer, Array, Built};
-use crate::abi::{DLDevice, DLManagedTensor, DLManagedTensorVersioned, KNOWN_VERSION};
+use crate::abi::{DLDevice, KNOWN_VERSION};
 use crate::backend::Inexpressible;
 use crate::backend::c::{Shared, Spec, text};
-use crate::case::{
-    Access, ByteOrder, Call, Case, Contents, Dtype, DtypeClass, LayoutClass, Object, Span, Strides,
-    Tensor, Vocabulary,
-};
+use crate::case::{Access, Call, Case, Contents, Dtype, DtypeClass, Object, Tensor, Vocabulary};
 use crate::oracle::{
-    ArrayApi, Capsule, CapsuleName, Container, DeviceAnswer, ErrorClass, Exportable, Exporter,
-    Growth, Kind, Ledger, Managed, Memory, Number, Observation, Outcome, Raised, Route, Source,
+    ArrayApi, Capsule, CapsuleName, Container, DeviceAnswer, Exporter, Growth, Kind, Ledger,
+    Memory, Number, Observation, Outcome, Route, Source,
 };
 use arguments::{arguments, has_meaning};
+use errors::{raised, system_error};
+use form::Form;
+use held::{Held, delete, is_deletable};
 use narrow::Lie;
 use smallvec::SmallVec;
 use std::borrow::Cow;
@@ -43,7 +46,7 @@ pub struct Session {
     exporter: Exporter,
     /// What the source's memory is filled with: this pattern, this far.
     contents: Vec<u8>,
-    pattern: Contents,
+    filled: (Contents, usize),
     /// The source's memory before the exports, where it is not the contents.
     snapshot: Vec<u8>,
 }
@@ -56,9 +59,6 @@ struct Subject {
     lie: Lie,
 }
 
-/// An export whose deleter is still to be called.
-type Held = (usize, Kind);
-
 impl Session {
     pub fn open(spec: Spec) -> Result<Self, Error> {
         let shared = Shared::open(spec)?;
@@ -66,12 +66,11 @@ impl Session {
             shared,
             exporter: EXPORTER,
             contents: Vec::new(),
-            pattern: Contents(7),
+            filled: (Contents(7), 0),
             snapshot: Vec::new(),
         };
         let newest = crate::case::Probe::Version199.call(&Call::default(), DLDevice::CPU);
-        let plain = session.plain();
-        let case = Case { tensor: plain, call: newest, probes: Default::default() };
+        let case = Case { tensor: Tensor::plain(), call: newest, probes: Default::default() };
         let seen = session.run(&case, Detail::Brief).map_err(|Inexpressible(reason)| {
             Error(format!("{} cannot build six float32: {reason}", session.shared.spec))
         })?;
@@ -112,10 +111,6 @@ impl Session {
             seen.ledger.growth = Some(self.measure_growth(case)?);
         }
         Ok(seen)
-    }
-
-    fn plain(&self) -> Tensor {
-        Tensor::plain()
     }
 
     fn run_once(&mut self, case: &Case, detail: Detail) -> Result<Observation, Inexpressible> {
@@ -169,6 +164,7 @@ impl Session {
             export,
             further,
             ledger,
+            exchange: None,
         })
     }
 
@@ -280,10 +276,11 @@ impl Session {
 
     /// Makes the first bytes of the contents those of the pattern.
     fn fill(&mut self, pattern: Contents, length: usize) {
-        if pattern != self.pattern || length > self.contents.len() {
+        if pattern != self.filled.0 || length > self.filled.1 {
             self.contents.resize(length.max(self.contents.len()), 0);
-            pattern.fill(&mut self.contents);
-            self.pattern = pattern;
+            // What is longer begins in the same way.
+            pattern.fill(&mut self.contents[..length]);
+            self.filled = (pattern, length);
         }
     }
 
@@ -374,7 +371,7 @@ impl Session {
     fn take_snapshot(&mut self, source: &Source) -> bool {
         // SAFETY: the source was just built and is alive.
         let memory = unsafe { super::session::memory_of(source) };
-        let is_filled = self.contents.starts_with(memory);
+        let is_filled = self.contents[..self.filled.1].starts_with(memory);
         if !is_filled {
             self.snapshot.clear();
             self.snapshot.extend_from_slice(memory);
@@ -403,92 +400,6 @@ const EXPORTER: Exporter = Exporter {
     python_destructor: false,
 };
 
-/// A tensor of a case in the header's terms.
-pub(in crate::host::c) struct Form {
-    pub flags: u32,
-    pub dtype: crate::abi::DLDataType,
-    pub strides: Strides,
-    pub allocation_size: usize,
-    pub offset: usize,
-    /// The bytes that are addressed, from the first element on.
-    low: i128,
-    high: i128,
-    exportable: Exportable,
-}
-
-impl Form {
-    pub fn of(tensor: &Tensor) -> Result<Self, Inexpressible> {
-        let refuse = |why: &'static str| Err(Inexpressible(why.into()));
-        if !matches!(tensor.object, Object::Array | Object::Packed) {
-            return refuse("C has no kinds of arrays but array and packed");
-        }
-        let Some(dtype) = tensor.dtype.info().triple else {
-            return refuse("DLPack has no such type");
-        };
-        if tensor.dtype.order == ByteOrder::Swapped {
-            return refuse("DLPack has native byte order only");
-        }
-        let strides = tensor.byte_strides();
-        let mut flags = if tensor.access == Access::Writable { backend::WRITABLE } else { 0 };
-        let (low, high) = if tensor.object == Object::Packed {
-            flags |= backend::PACKED;
-            let span = Span::of(&tensor.shape, &strides, 1);
-            let bits = i128::from(dtype.bits) * i128::from(dtype.lanes);
-            if span.low * bits % 8 != 0 {
-                return refuse("the first element of a packed array begins a byte");
-            }
-            (span.low * bits / 8, -(-span.high * bits).div_euclid(8))
-        } else {
-            let span = tensor.span();
-            (span.low, span.high)
-        };
-        let offset = tensor.lead() + (-low) as usize;
-        let item = tensor.dtype.item_size() as i64;
-        let is_odd = tensor.layout_class() != LayoutClass::SizeZero
-            && (tensor.shape.iter().zip(&strides))
-                .any(|(&extent, &stride)| extent > 1 && stride % item.max(1) != 0);
-        let exportable = match tensor.dtype.is_standard() {
-            _ if is_odd => Exportable::No("strides are no multiple of the item size"),
-            true if tensor.device == DLDevice::CPU => Exportable::Yes,
-            _ => Exportable::Unknown,
-        };
-        let allocation_size = offset + high as usize;
-        Ok(Self { flags, dtype, strides, allocation_size, offset, low, high, exportable })
-    }
-}
-
-/// The deleter can be called: the struct is the one that its place in the answer promises. What lies at a
-/// deleter's place in another struct is no function.
-fn is_deletable(managed: &Managed) -> bool {
-    let is_struct = match managed.version {
-        Some(version) => (1..=64).contains(&version.major) && version.minor < 1024,
-        None => managed.tensor.as_ref().is_some_and(|tensor| tensor.dtype.lanes > 0),
-    };
-    managed.has_deleter && is_struct
-}
-
-/// Calls each deleter once.
-fn delete(held: &[Held]) {
-    for &(pointer, kind) in held {
-        // SAFETY: `is_deletable` has found a deleter; the struct is this program's since the export gave it, and
-        // is not touched after this.
-        unsafe {
-            match kind {
-                Kind::Legacy => {
-                    let managed = pointer as *mut DLManagedTensor;
-                    let deleter = (&raw const (*managed).deleter).read_unaligned();
-                    deleter.map(|deleter| deleter(managed));
-                }
-                Kind::Versioned => {
-                    let managed = pointer as *mut DLManagedTensorVersioned;
-                    let deleter = (&raw const (*managed).deleter).read_unaligned();
-                    deleter.map(|deleter| deleter(managed));
-                }
-            }
-        }
-    }
-}
-
 fn try_write_through(outcome: &mut Outcome, source: &Source, dtype: Dtype) {
     let Outcome::Capsule(capsule) = outcome else { return };
     let Some(managed) = &mut capsule.managed else { return };
@@ -507,26 +418,6 @@ fn answer(device: DLDevice) -> DeviceAnswer {
         type_element: Number::Int,
         id_element: Number::Int,
     }
-}
-
-fn raised(kind: i32, detail: Detail, message: impl FnOnce() -> String) -> Raised {
-    let (class, name) = match kind {
-        backend::BUFFER_ERROR => (ErrorClass::Buffer, "BufferError"),
-        backend::TYPE_ERROR => (ErrorClass::Type, "TypeError"),
-        backend::VALUE_ERROR => (ErrorClass::Value, "ValueError"),
-        backend::OVERFLOW_ERROR => (ErrorClass::Overflow, "OverflowError"),
-        backend::RUNTIME_ERROR => (ErrorClass::Runtime, "RuntimeError"),
-        backend::MEMORY_ERROR => (ErrorClass::Memory, "MemoryError"),
-        backend::OTHER_ERROR => (ErrorClass::Other, "OtherError"),
-        _ => return system_error("an error of a kind that the header does not know", detail),
-    };
-    let message = (detail == Detail::Full).then(message);
-    Raised { class, name: Cow::Borrowed(name), message }
-}
-
-fn system_error(message: &str, detail: Detail) -> Raised {
-    let message = (detail == Detail::Full).then(|| message.to_owned());
-    Raised { class: ErrorClass::System, name: Cow::Borrowed("SystemError"), message }
 }
 
 /// NULL for an array without axes, as the header has it.

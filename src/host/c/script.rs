@@ -3,7 +3,7 @@
 //!
 //! A reproducer of a C exporter is thereby a reproducer like any other: the same call, the same look-ups.
 
-use super::Form;
+use super::form::Form;
 use crate::backend::c::Spec;
 use crate::case::{Contents, Object, Tensor};
 use std::fmt::Write;

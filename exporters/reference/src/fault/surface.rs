@@ -182,7 +182,7 @@ pub(super) const FAULTS: &[Fault] = &[
     row(
         "stream_none_refused",
         "STR-NONE",
-        "stream=None is refused, unless a device is asked for: leave it out.",
+        "stream=None is refused: leave it out.",
         StreamNoneRefused,
     )
     // So is the call with all four as None.
