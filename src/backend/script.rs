@@ -155,6 +155,25 @@ fn vocabulary(globals: &Bound<'_, PyDict>, dtypes: Vec<String>) -> PyResult<Voca
 }
 
 impl Script {
+    /// Cases may come from elsewhere than from the vocabulary; a script need not reckon with those.
+    fn check(&self, tensor: &Tensor) -> Result<(), Inexpressible> {
+        let dtype = tensor.dtype;
+        let is_known =
+            |known: &(Dtype, u16)| known.0.row() == dtype.row() && known.0.order == dtype.order;
+        let lacking = if !self.vocabulary.dtypes.iter().any(is_known) {
+            format!("arrays of {dtype}")
+        } else if !self.vocabulary.objects.iter().any(|known| known.0 == tensor.object) {
+            format!("{} arrays", tensor.object.name())
+        } else if !self.vocabulary.devices.contains(&tensor.device) {
+            format!("arrays on device {}", tensor.device)
+        } else if tensor.shape.len() > self.vocabulary.max_ndim {
+            format!("arrays of {} axes", tensor.shape.len())
+        } else {
+            return Ok(());
+        };
+        Err(Inexpressible(format!("{} has no {lacking}", self.name).into()))
+    }
+
     fn plan(&self, py: Python<'_>, description: &Bound<'_, Description>, tensor: &Tensor) -> Plan {
         if let Some(plan) = self.plans.borrow().get(tensor) {
             return plan.clone();
@@ -239,9 +258,7 @@ impl Backend for Script {
     }
 
     fn build<'py>(&self, py: Python<'py>, tensor: &Tensor) -> Result<Built<'py>, Inexpressible> {
-        if !self.vocabulary.devices.contains(&tensor.device) {
-            return Err(Inexpressible(format!("no arrays on device {}", tensor.device).into()));
-        }
+        self.check(tensor)?;
         let refused = |error: PyErr| Inexpressible(sentence(py, &error).into());
         let description = Bound::new(py, Description::new(tensor, &self.numpy)).map_err(refused)?;
         let (code, uses_block) = match self.plan(py, &description, tensor) {
