@@ -10,12 +10,14 @@ use dlpack_fuzz::oracle::{Answer, Exchange, Judgement, Kind, Memory, Observation
 use std::cell::UnsafeCell;
 use std::hash::{Hash, Hasher};
 
-/// Cells that libFuzzer clears and scans on every run. About 1,500 are reached on NumPy; hashing into four
-/// times as many loses few.
-pub const CELLS: usize = 1 << 12;
+/// Bytes that libFuzzer clears and scans on every run.
+const BYTES: usize = 1 << 10;
+/// libFuzzer counts these as different features of one byte (`CounterToFeature`). A byte is therefore eight
+/// cells: two of them in one run hide each other, but few runs mark more than twenty.
+const LEVELS: [u8; 8] = [1, 2, 3, 4, 8, 16, 32, 128];
 
 #[repr(transparent)]
-struct Counters(UnsafeCell<[u8; CELLS]>);
+struct Counters(UnsafeCell<[u8; BYTES]>);
 
 // SAFETY: libFuzzer runs targets on one thread, and only `hit` and libFuzzer between runs write here.
 unsafe impl Sync for Counters {}
@@ -23,14 +25,16 @@ unsafe impl Sync for Counters {}
 /// libFuzzer reads every byte of this section as a counter.
 #[used]
 #[unsafe(link_section = "__libfuzzer_extra_counters")]
-static COUNTERS: Counters = Counters(UnsafeCell::new([0; CELLS]));
+static COUNTERS: Counters = Counters(UnsafeCell::new([0; BYTES]));
 
 /// Marks a behaviour as seen in this run.
 fn hit(behaviour: impl Hash) {
     let mut hasher = Fnv::default();
     behaviour.hash(&mut hasher);
+    let cell = hasher.finish() as usize % (BYTES * LEVELS.len());
+    let (place, level) = (cell / LEVELS.len(), LEVELS[cell % LEVELS.len()]);
     // SAFETY: in bounds, and no reference to the array exists.
-    unsafe { COUNTERS.0.get().cast::<u8>().add(hasher.finish() as usize % CELLS).write(1) };
+    unsafe { COUNTERS.0.get().cast::<u8>().add(place).write(level) };
 }
 
 /// Marks what a run showed.

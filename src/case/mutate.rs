@@ -65,7 +65,9 @@ fn change_extent(tensor: &mut Tensor, rng: &mut Rng) {
         3 => extent.saturating_add(1),
         4 => *extent - 1,
         5 => extent.saturating_mul(2),
-        6 => *rng.pick(&[127, 128, 255, 256, 257, 1 << 16, 1 << 31, 1 << 47, i64::MAX]),
+        // Large arrays cost a hundred times a small one.
+        6 if rng.chance(1, 8) => *rng.pick(&[1000, 1 << 16, 1 << 31, 1 << 47, i64::MAX]),
+        6 => *rng.pick(&[15, 16, 17, 31, 32, 33, 63, 64, 65, 127, 128, 129, 255, 256, 257]),
         _ => rng.between(0, 9),
     };
 }

@@ -221,49 +221,32 @@ impl Contents {
                 }
             }
             Self(seed) => {
-                let kept = numbers(seed);
-                let (front, rest) = memory.split_at_mut(memory.len().min(kept.len()));
-                front.copy_from_slice(&kept[..front.len()]);
-                Splitmix::after(seed, KEPT_BYTES).fill(rest);
+                // No allocation of a case is longer (`MAX_ALLOCATION`); a backend may ask for more.
+                for part in memory.chunks_mut(KEPT_BYTES) {
+                    part.copy_from_slice(&numbers(seed)[..part.len()]);
+                }
             }
         }
     }
 }
 
-/// Bytes of a seed's numbers that are kept: most arrays are smaller.
-const KEPT_BYTES: usize = 1 << 10;
+/// Bytes after which a seed's numbers begin anew.
+const KEPT_BYTES: usize = 64 << 10;
 
-/// The first numbers of a seed, made once: most cases are filled with them.
-fn numbers(seed: u8) -> &'static [u8; KEPT_BYTES] {
-    static NUMBERS: [OnceLock<Box<[u8; KEPT_BYTES]>>; 256] = [const { OnceLock::new() }; 256];
-    NUMBERS[usize::from(seed)].get_or_init(|| {
-        let mut bytes = Box::new([0; KEPT_BYTES]);
-        Splitmix::after(seed, 0).fill(&mut bytes[..]);
-        bytes
-    })
-}
-
-/// splitmix64: every byte differs between seeds, and neighbours differ.
-struct Splitmix(u64);
-
-impl Splitmix {
+/// The numbers of a seed, made once because nearly all cases are filled with them: splitmix64, so that every
+/// byte differs between seeds, and neighbours differ.
+fn numbers(seed: u8) -> &'static [u8] {
+    static NUMBERS: [OnceLock<Box<[u8]>>; 256] = [const { OnceLock::new() }; 256];
     const STEP: u64 = 0x9e37_79b9_7f4a_7c15;
-
-    /// The state after the first `bytes`, a multiple of 8.
-    fn after(seed: u8, bytes: usize) -> Self {
-        Self(Self::STEP.wrapping_mul(u64::from(seed) + bytes as u64 / 8))
-    }
-
-    fn fill(mut self, memory: &mut [u8]) {
-        for chunk in memory.chunks_mut(8) {
-            self.0 = self.0.wrapping_add(Self::STEP);
-            let mut z = self.0;
+    NUMBERS[usize::from(seed)].get_or_init(|| {
+        let number = |place: u64| {
+            let mut z = STEP.wrapping_mul(u64::from(seed) + 1 + place);
             z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
             z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-            let bytes = (z ^ (z >> 31)).to_le_bytes();
-            chunk.copy_from_slice(&bytes[..chunk.len()]);
-        }
-    }
+            (z ^ (z >> 31)).to_le_bytes()
+        };
+        (0..KEPT_BYTES as u64 / 8).flat_map(number).collect()
+    })
 }
 
 /// The bytes that a view addresses, relative to its first element.

@@ -43,6 +43,16 @@ impl Matter {
     /// The C exchange API was tried.
     pub const EXCHANGE: Self = Self(1 << 15);
 
+    pub(super) const EACH: [Self; 16] = {
+        let mut each = [Self::ANY; 16];
+        let mut bit = 0;
+        while bit < each.len() {
+            each[bit] = Self(1 << bit);
+            bit += 1;
+        }
+        each
+    };
+
     /// What there is of all this.
     pub(super) fn of(ctx: &Context) -> Self {
         let seen = ctx.seen;

@@ -38,6 +38,7 @@ pub mod planted;
 mod profile;
 mod ro;
 mod route;
+mod rule;
 mod sig;
 mod str;
 mod ten;
@@ -50,6 +51,7 @@ mod xch;
 pub use matter::Matter;
 pub use observation::*;
 pub use profile::{Knob, Profile, Setting, UnknownKnob, UnknownProfile};
+pub use rule::{Rule, RuleSet, rules};
 
 use crate::case::{Call, Case, Probe};
 use export::Exports;
@@ -242,13 +244,6 @@ impl What {
     }
 }
 
-/// A rule: its id in the catalogue, what it cannot do without, and its function.
-pub struct Rule {
-    pub id: &'static str,
-    pub needs: Matter,
-    pub judge: fn(&Context) -> Verdict,
-}
-
 /// What a rule function sees.
 pub struct Context<'a> {
     pub case: &'a Case,
@@ -323,40 +318,6 @@ pub struct Violation {
     pub evidence: Evidence,
 }
 
-/// A set of rules, by their place in [`rules`].
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct RuleSet([u64; 4]);
-
-impl RuleSet {
-    pub fn insert(&mut self, place: usize) {
-        self.0[place / 64] |= 1 << (place % 64);
-    }
-
-    pub fn contains(&self, place: usize) -> bool {
-        self.0[place / 64] & (1 << (place % 64)) != 0
-    }
-
-    pub fn union(&mut self, other: &Self) {
-        self.0.iter_mut().zip(other.0).for_each(|(mine, theirs)| *mine |= theirs);
-    }
-
-    pub fn len(&self) -> u32 {
-        self.0.iter().map(|word| word.count_ones()).sum()
-    }
-
-    pub fn is_empty(&self) -> bool {
-        self.len() == 0
-    }
-
-    pub fn words(&self) -> [u64; 4] {
-        self.0
-    }
-
-    pub fn from_words(words: [u64; 4]) -> Self {
-        Self(words)
-    }
-}
-
 /// The oracle's word on one observation.
 #[derive(Clone, Debug, Default)]
 pub struct Judgement {
@@ -368,50 +329,15 @@ pub struct Judgement {
     pub violations: Vec<Violation>,
 }
 
-/// Every rule that has a function, family after family.
-pub fn rules() -> &'static [&'static Rule] {
-    static RULES: LazyLock<Vec<&'static Rule>> = LazyLock::new(|| {
-        let families: [&'static [Rule]; 11] = [
-            cap::RULES,
-            mgt::RULES,
-            ten::RULES,
-            dty::RULES,
-            dev::RULES,
-            copy::RULES,
-            ro::RULES,
-            life::RULES,
-            sig::RULES,
-            ver::RULES,
-            str::RULES,
-        ];
-        families.into_iter().flatten().chain(exc::RULES).chain(xch::rules()).collect()
-    });
-    &RULES
-}
-
-/// What each of [`rules`] needs: side by side, because every case looks through all of it.
-fn needs() -> &'static [Matter] {
-    static NEEDS: LazyLock<Vec<Matter>> =
-        LazyLock::new(|| rules().iter().map(|rule| rule.needs).collect());
-    &NEEDS
-}
-
 /// Judges what was seen. Breaks below `threshold` are counted in `fired` but not put into words.
 pub fn judge(case: &Case, seen: &Observation, profile: &Profile, threshold: Grade) -> Judgement {
     let context = Context::new(case, seen, profile, threshold);
     let mut judgement = Judgement::default();
-    let matter = Matter::of(&context);
-    let silent = route::silent_on(seen.exporter.route);
-    for (place, needs) in needs().iter().enumerate() {
-        if silent.contains(place) {
-            continue;
-        }
+    let asked = rule::asked(Matter::of(&context), seen.exporter.route);
+    #[cfg(test)]
+    rule::assert_silent(&context, asked);
+    for place in asked.places() {
         let rule = rules()[place];
-        if !matter.has(*needs) {
-            #[cfg(test)]
-            assert!(matches!((rule.judge)(&context), Verdict::Silent), "{} speaks", rule.id);
-            continue;
-        }
         match (rule.judge)(&context) {
             Verdict::Silent => {}
             Verdict::Holds => judgement.checked.insert(place),
