@@ -56,7 +56,6 @@ pub use rule::{Rule, RuleSet, rules};
 use crate::case::{Call, Case, Probe};
 use export::Exports;
 use std::borrow::Cow;
-use std::sync::LazyLock;
 
 /// How serious a break is (the catalogue's column `verdict`).
 #[derive(

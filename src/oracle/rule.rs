@@ -94,6 +94,21 @@ impl RuleSet {
         self.len() == 0
     }
 
+    /// The places in the set, in order.
+    pub fn places(self) -> impl Iterator<Item = usize> {
+        self.0.into_iter().enumerate().flat_map(|(number, word)| {
+            let rests = std::iter::successors(Some(word), |left| Some(left & left.wrapping_sub(1)));
+            rests
+                .take_while(|left| *left != 0)
+                .map(move |left| 64 * number + left.trailing_zeros() as usize)
+        })
+    }
+
+    /// Takes out what the other set has.
+    fn remove_all(&mut self, other: &Self) {
+        self.0.iter_mut().zip(other.0).for_each(|(mine, theirs)| *mine &= !theirs);
+    }
+
     pub fn words(&self) -> [u64; 4] {
         self.0
     }
