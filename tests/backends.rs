@@ -90,6 +90,25 @@ fn every_library_says_what_it_cannot_build() {
     }
 }
 
+/// Whatever device its arrays are on, a library is asked for what it has.
+#[test]
+fn a_sweep_asks_a_library_for_what_it_has() {
+    for library in ["dpctl", "nanobind", "pyarrow"] {
+        let Some(env) = environment(library) else { continue };
+        let output = Command::new(env!("CARGO_BIN_EXE_dlpack-fuzz"))
+            .args(["check", library, "--runs", "1000", "--json", "--quiet", "--findings"])
+            .arg(tempfile::tempdir().expect("a folder").path())
+            .arg("--env")
+            .arg(env)
+            .output()
+            .expect("the program starts");
+        let report: serde_json::Value =
+            serde_json::from_slice(&output.stdout).expect("the report is JSON");
+        let lawful = report["grades"]["lawful"].as_u64().unwrap_or(0);
+        assert!(lawful > 100, "{library}: {lawful} of 1000 cases lawful");
+    }
+}
+
 #[test]
 fn every_backend_has_pins_and_a_cost() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));

@@ -68,8 +68,9 @@ pub fn read(facts: &Bound<'_, PyDict>, tensor: &Tensor) -> PyResult<Source> {
         let text = "facts: shape and strides are of different lengths";
         return Err(pyo3::exceptions::PyValueError::new_err(text));
     }
-    if let Some(address) = given("address")? {
-        let address: usize = address.extract()?;
+    let address = given("address")?.map(|fact| fact.extract::<usize>()).transpose()?;
+    // NULL is how a library says that an empty array has no memory.
+    if let Some(address) = address.filter(|&address| address != 0) {
         let span = Span::of(&source.shape, &source.strides, source.item_size);
         let start = address.wrapping_add_signed(span.low as isize);
         let own = start..start.wrapping_add(span.bytes() as usize);

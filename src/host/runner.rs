@@ -41,7 +41,7 @@ impl Session {
     /// What it is worth asking.
     pub fn vocabulary(&self) -> Vocabulary {
         match self {
-            Self::Python(_) => Vocabulary::default(),
+            Self::Python(session) => session.vocabulary(),
             Self::C(session) => session.vocabulary(),
         }
     }

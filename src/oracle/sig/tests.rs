@@ -146,6 +146,9 @@ fn the_own_device_may_be_written_as_it_was_returned() {
         assert_eq!(refused.said("SIG-DEVICE-ENUM"), broken);
         assert_eq!(refused.said("COPY-SAME-DEVICE-NEUTRAL"), Said::Holds);
     }
+    // TensorFlow refuses its own device however it is written: without the plain numbers nobody can tell.
+    let refused = Scene::plain().with_raised(Probe::OwnTuple, ErrorClass::Runtime);
+    assert_eq!(refused.said("SIG-DEVICE-ENUM"), Said::Silent);
     // Paddle answers (kDLCPU, None): that is DEV-ID-ELEM, and to refuse it is nothing more.
     let refused = Scene::plain().with(Probe::OwnDevice);
     let mut refused = refused.with_raised(Probe::OwnTuple, ErrorClass::Type);
