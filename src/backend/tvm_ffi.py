@@ -5,7 +5,8 @@ import tvm_ffi
 VERSIONS = [("apache-tvm-ffi", tvm_ffi.__version__)]
 CLAIMS = None
 MUTABLE = True
-HAS_READONLY = False
+# No tensor says so itself; but an imported one keeps the struct it came in, whose flag does.
+HAS_READONLY = True
 PYTHON_DESTRUCTOR = False
 
 DTYPES = ["bool", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64"]
@@ -17,7 +18,9 @@ def statements(d):
     # Every tensor is imported; one of read-only memory is asked for by that name, as the library has no other.
     if d.object != ("array" if d.writable else "imported"):
         raise Inexpressible("TVM's tensors are writable ones or imported read-only ones")
-    return f"{d.statements}import tvm_ffi\nx = tvm_ffi.from_dlpack(x)\n"
+    # Only a versioned capsule can say that its memory is read-only, and the library asks for none by itself.
+    capsule = "x" if d.writable else "x.__dlpack__(max_version=(1, 0))"
+    return f"{d.statements}import tvm_ffi\nx = tvm_ffi.from_dlpack({capsule})\n"
 
 
 def facts(x, d):
