@@ -57,6 +57,8 @@ def statements(d):
         lines += [DERIVED[d.object]]
     if not d.writable:
         lines += ["x.flags.writable = False"]
+    # The elements may still be on their way.
+    lines += ["x.sycl_queue.wait()"]
     return "\n".join(lines) + "\n"
 
 

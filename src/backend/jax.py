@@ -79,6 +79,9 @@ def statements(d):
         if d.object not in DERIVED:
             raise Inexpressible(f"JAX has no {d.object}")
         lines += [DERIVED[d.object]]
+    if d.object not in (*REFUSABLE, "donated"):
+        # The elements may still be on their way.
+        lines += ["x.block_until_ready()"]
     return "\n".join(lines) + "\n"
 
 
