@@ -52,7 +52,13 @@ pub(super) fn word(matter: &Matter, class: ErrorClass) -> Word {
     let is_refusal = token == Token::Buffer;
     if matter.is_readonly() && matter.is_legacy_due() {
         // RO-LEGACY: the legacy struct cannot say that the array is read-only.
-        return if is_refusal { Word::Lawful } else { not_exportable(matter) };
+        if is_refusal {
+            return Word::Lawful;
+        }
+        // Where the plain call is served, as by JAX, that is not the reason.
+        if !matter.answer(Probe::Plain).is_capsule() {
+            return not_exportable(matter);
+        }
     }
     match Standing::of(matter.case, matter.seen) {
         Standing::Exportable => {}
@@ -200,7 +206,13 @@ fn cause(matter: &Matter, token: Token) -> Cause {
         && !is_refusal
         && !matter.answer(Probe::Unversioned).is_refused()
     {
-        return Cause::Is(Blame::VerOldBe, WARNING);
+        // Unless the type says that nobody thought of the version at all (EXC-UNEXPECTED).
+        let is_overlooked =
+            is_missing_check(matter) && matter.answer(Probe::Unversioned).is_capsule();
+        return match is_overlooked {
+            true => Cause::Is(Blame::ExcUnexpected, VIOLATION),
+            false => Cause::Is(Blame::VerOldBe, WARNING),
+        };
     }
     // The same call with another version succeeds, so no other argument is the cause.
     if classes.max_version.is_versioned() && matter.answer(Probe::Version199).is_capsule() {
@@ -233,6 +245,19 @@ fn cause(matter: &Matter, token: Token) -> Cause {
             copy_cause(matter, token).unwrap_or_else(|| own_cause(matter, is_refusal))
         }
     }
+}
+
+/// Types that nobody raises on purpose to refuse an argument. (Some libraries raise RuntimeError for everything.)
+fn is_missing_check(matter: &Matter) -> bool {
+    const NAMES: [&str; 6] = [
+        "AttributeError",
+        "KeyError",
+        "IndexError",
+        "NameError",
+        "UnboundLocalError",
+        "AssertionError",
+    ];
+    matter.seen.export.raised().is_some_and(|raised| NAMES.contains(&raised.name.as_ref()))
 }
 
 /// ValueError for a copy=False that needs a copy: the first text of 2023.12 had it in one of two places.

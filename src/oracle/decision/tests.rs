@@ -9,6 +9,7 @@ use super::*;
 use crate::case::{
     Access, Arg, Call, Dtype, Keyword::*, Probe, Probes, Scalar, SeqKind, Shape, Tensor, Value,
 };
+use crate::oracle::observation::Raised;
 use crate::oracle::{Exportable, Kind};
 
 const CUDA: DLDevice = DLDevice::new(2, 0);

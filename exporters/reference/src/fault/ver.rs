@@ -71,15 +71,24 @@ pub(super) const FAULTS: &[Fault] = &[
         }),
     ),
     Fault::new(
-        "old_version_attributeerror",
+        "old_version_valueerror",
         "VER-OLD-BE",
+        "A caller who can take (0, 8) at most is refused by the wrong exception.",
+        Plant::Decide(|scene, plan| match scene.request.max_version {
+            Some((0, 8..)) if plan.is_ok() => refuse(Kind::Value),
+            _ => plan,
+        }),
+    )
+    .warning(),
+    Fault::new(
+        "old_version_attributeerror",
+        "EXC-UNEXPECTED",
         "A caller who can take (0, 8) at most runs into a missing branch.",
         Plant::Decide(|scene, plan| match scene.request.max_version {
             Some((0, 8..)) if plan.is_ok() => refuse(Kind::Attribute),
             _ => plan,
         }),
-    )
-    .warning(),
+    ),
     Fault::new(
         "complex_legacy_only",
         "VER-INDEPENDENT",

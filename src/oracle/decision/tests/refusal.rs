@@ -18,6 +18,20 @@ fn an_unsupported_device_demands_buffer_error() {
 }
 
 #[test]
+fn a_read_only_array_explains_a_refusal_only_where_it_is_refused() {
+    let immutable = Scene::of(&[(DlDevice, Value::pair(2, 0))])
+        .edit(|it| it.seen.exporter.mutable = false)
+        .raising(ErrorClass::Runtime);
+    assert_blamed(&immutable, Blame::ExcNotexportable, Grade::Warning);
+    let refused = immutable.clone().with_raised(Probe::Plain, ErrorClass::Buffer);
+    assert_blamed(&refused, Blame::ExcNotexportable, Grade::Warning);
+    // JAX exports its arrays as legacy structs, and raises RuntimeError for a device that it has not.
+    let served = immutable.with(Probe::Plain);
+    assert_blamed(&served, Blame::ExcDevice, Grade::Violation);
+    assert_eq!(blame(&served.raising(ErrorClass::Buffer)), Word::Lawful);
+}
+
+#[test]
 fn a_malformed_argument_explains_every_exception_but_a_missing_check() {
     let scene = Scene::of(&[(DlDevice, Value::int(1))]);
     for class in [ErrorClass::Type, ErrorClass::Value, ErrorClass::Overflow, ErrorClass::Buffer] {
@@ -56,10 +70,28 @@ fn a_refused_version_is_measured_by_the_others() {
     assert_blamed(&never.with(Probe::Version11), Blame::ExcUnexpected, Grade::Violation);
     let major = Scene::of(&[(MaxVersion, Value::pair(2, 0))]).raising(ErrorClass::Value);
     assert_blamed(&major.with(Probe::Version199), Blame::VerHigherMajor, Grade::Violation);
-    // tvm-ffi: AttributeError for (0, 8). JAX: BufferError below (0, 5), which is lawful.
+}
+
+#[test]
+fn a_version_that_is_too_old_is_refused_on_purpose_or_by_oversight() {
+    // JAX: BufferError below (0, 5), which is lawful.
     let old = Scene::of(&[(MaxVersion, Value::pair(0, 0))]);
-    assert_blamed(&old.clone().raising(ErrorClass::Other), Blame::VerOldBe, Grade::Warning);
-    assert_eq!(blame(&old.raising(ErrorClass::Buffer)), Word::Lawful);
+    assert_eq!(blame(&old.clone().raising(ErrorClass::Buffer)), Word::Lawful);
+    let served = old.clone().with(Probe::Unversioned);
+    for class in [ErrorClass::Value, ErrorClass::Runtime] {
+        assert_blamed(&served.clone().raising(class), Blame::VerOldBe, Grade::Warning);
+    }
+    // tvm-ffi: AttributeError for (0, 8). Without the call that has no version the array may be the reason.
+    for class in [ErrorClass::Other, ErrorClass::Assertion] {
+        let overlooked = served.clone().raising(class);
+        assert_blamed(&overlooked, Blame::ExcUnexpected, Grade::Violation);
+        assert_blamed(&old.clone().raising(class), Blame::VerOldBe, Grade::Warning);
+    }
+    let own_type = served.raising(ErrorClass::Other).edit(|it| {
+        let (class, name) = (ErrorClass::Other, "LibraryError".into());
+        it.seen.export = Outcome::Raised(Raised { class, name, message: None });
+    });
+    assert_blamed(&own_type, Blame::VerOldBe, Grade::Warning);
 }
 
 #[test]
