@@ -3,7 +3,6 @@
 
 mod feedback;
 mod harness;
-mod settings;
 
 pub use harness::{mutate, run, start};
 

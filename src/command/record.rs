@@ -23,8 +23,8 @@ pub struct Recorder<'a> {
     worker: Worker,
     target: Option<Target>,
     kept: Vec<Kept>,
-    /// Faults as they were met, before shrinking: met again they cost nothing.
-    met: Vec<(Cause, Identity)>,
+    /// Faults that are findings of this session: met again they cost nothing.
+    met: Vec<Cause>,
     /// Meetings with findings that are known.
     known: u64,
 }
@@ -33,6 +33,7 @@ pub struct Recorder<'a> {
 #[derive(Clone, Debug)]
 pub struct Kept {
     pub finding: Finding,
+    /// Processes that died of it; 1 for a broken rule, which every process tells once.
     pub count: u64,
     /// Its folder, or why it has none.
     pub folder: Result<PathBuf, String>,
@@ -81,10 +82,7 @@ impl<'a> Recorder<'a> {
         }
         // A death has no key that says it is the same fault again: only shrinking shows that.
         if let Cause::Violation(_) = cause {
-            let met = self.met.iter().find(|(met, _)| arena::is_same(met, &cause));
-            if let Some((_, identity)) = met {
-                let identity = identity.clone();
-                self.count(&identity);
+            if self.met.iter().any(|met| arena::is_same(met, &cause)) {
                 return Ok(Met::Again);
             }
         }
@@ -94,17 +92,11 @@ impl<'a> Recorder<'a> {
             return Ok(Met::Known);
         }
         let identity = Identity::of(&case, &cause);
-        self.met.push((cause.clone(), identity.clone()));
-        if self.count(&identity) {
+        self.met.push(cause.clone());
+        if self.is_kept(&identity, &cause) {
             return Ok(Met::Again);
         }
-        let mut finding = Finding::new(
-            &self.lab.subject.backend,
-            self.lab.subject.profile_text(),
-            case,
-            cause,
-            self.worker.versions().clone(),
-        );
+        let mut finding = self.lab.subject.finding(case, cause, self.worker.versions().clone());
         repro::attach(self.lab, &mut self.worker, &mut finding)?;
         self.keep(finding);
         Ok(Met::New)
@@ -161,10 +153,10 @@ impl<'a> Recorder<'a> {
             && self.lab.known.covers(case, cause, self.worker.versions()).is_some()
     }
 
-    /// Counts a meeting with a finding of this session, if it is one.
-    fn count(&mut self, identity: &Identity) -> bool {
+    /// It is a finding of this session already; a further death is counted.
+    fn is_kept(&mut self, identity: &Identity, cause: &Cause) -> bool {
         let kept = self.kept.iter_mut().find(|kept| kept.finding.identity == *identity);
-        kept.map(|kept| kept.count += 1).is_some()
+        kept.map(|kept| kept.count += u64::from(matches!(cause, Cause::Crash(_)))).is_some()
     }
 
     fn keep(&mut self, finding: Finding) {

@@ -53,10 +53,8 @@ impl Repro {
         }
         let mut findings = Vec::new();
         for cause in causes {
-            let profile = lab.subject.profile_text();
             let versions = worker.versions().clone();
-            let mut finding =
-                Finding::new(&lab.subject.backend, profile, case.clone(), cause, versions);
+            let mut finding = lab.subject.finding(case.clone(), cause, versions);
             finding.script = script(&mut worker, &finding)?;
             if self.run {
                 finding.reproduced = run(&lab, &finding);

@@ -8,7 +8,7 @@ use dlpack_fuzz::case::sweep::Sweep;
 use dlpack_fuzz::finding::{Cause, Known};
 use dlpack_fuzz::host::steering::Steering;
 use dlpack_fuzz::host::worker::{Bench, Outlet, journal};
-use dlpack_fuzz::host::{Error, Options, Session};
+use dlpack_fuzz::host::{Error, Session};
 use std::path::PathBuf;
 
 /// Run cases for a parent process
@@ -57,13 +57,11 @@ impl Work {
     }
 
     fn prepare(&self) -> Result<(Session, Known, Steering), Failure> {
-        let options =
-            Options { env: self.subject.env.clone(), backend: self.subject.backend.clone() };
         let steering = match &self.steer {
             None => Steering::default(),
             Some(path) => Steering::read(path).at(path)?,
         };
         let known = Known::load(&self.subject.known_folder(), &self.subject.backend)?;
-        Ok((Session::open(&options)?, known, steering))
+        Ok((Session::open(&self.subject.options())?, known, steering))
     }
 }
