@@ -54,6 +54,17 @@ pub struct Subject {
     #[arg(long, value_name = "DIR", env = "DLPACK_FUZZ_ENV")]
     pub env: Option<PathBuf>,
 
+    /// A case that takes longer hangs; far more than any needs on a busy machine
+    #[arg(
+        long,
+        value_name = "SECONDS",
+        default_value_t = CASE_LIMIT,
+        env = "DLPACK_FUZZ_CASE_LIMIT",
+        value_parser = clap::value_parser!(u64).range(1..=3600),
+        hide_short_help = true
+    )]
+    pub case_limit: u64,
+
     /// Treat findings that are known and reported upstream like new ones
     #[arg(long, env = "DLPACK_FUZZ_IGNORE_KNOWN", value_parser = clap::builder::FalseyValueParser::new())]
     pub ignore_known: bool,
@@ -65,6 +76,7 @@ pub struct Subject {
 
 const BACKEND: &str = "numpy";
 const PROFILE: &str = "spec";
+const CASE_LIMIT: u64 = 10;
 /// Read by the backend `py:MODULE:FUNCTION`.
 const PYTHON_PATH: &str = "DLPACK_FUZZ_PYTHONPATH";
 
@@ -142,6 +154,7 @@ impl Subject {
         if let Some(env) = &self.env {
             push("--env", env);
         }
+        push("--case-limit", &self.case_limit.to_string());
         push("--known", &self.known_folder());
         if self.ignore_known {
             arguments.push("--ignore-known".into());
@@ -183,6 +196,9 @@ impl Subject {
             push("--profile", &self.profile);
         }
         self.knobs().for_each(|knob| push("--knob", knob));
+        if self.case_limit != CASE_LIMIT {
+            push("--case-limit", &self.case_limit.to_string());
+        }
         words.push(shell_word(&case.to_string()).into_owned());
         words.join(" ")
     }

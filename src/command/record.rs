@@ -6,10 +6,11 @@
 
 use super::arena::{self, Arena, Target};
 use super::lab::Lab;
+use super::options::Output;
 use super::repro;
 use super::{Failure, print};
 use dlpack_fuzz::case::Case;
-use dlpack_fuzz::finding::{Cause, Finding, Identity, Store};
+use dlpack_fuzz::finding::{Cause, Death, Finding, Identity, Store};
 use dlpack_fuzz::host::worker::Worker;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -40,6 +41,12 @@ pub struct Kept {
 }
 
 /// What became of something that was met.
+pub struct Recorded {
+    pub met: Met,
+    /// The simplest case that shows the fault; `None` if it was not looked for, or did not show again.
+    pub simplest: Option<Case>,
+}
+
 pub enum Met {
     /// It is known and reported upstream.
     Known,
@@ -47,6 +54,8 @@ pub enum Met {
     Again,
     /// A new finding, the last of [`Recorder::kept`].
     New,
+    /// It took too long once and not again: a busy machine.
+    Gone,
 }
 
 impl<'a> Recorder<'a> {
@@ -75,18 +84,30 @@ impl<'a> Recorder<'a> {
     }
 
     /// Takes what was met.
-    pub fn record(&mut self, case: &Case, cause: Cause) -> Result<Met, Failure> {
+    pub fn record(&mut self, case: &Case, cause: Cause) -> Result<Recorded, Failure> {
         if self.is_known(case, &cause) {
             self.known += 1;
-            return Ok(Met::Known);
+            return Ok(Recorded { met: Met::Known, simplest: None });
         }
         // A death has no key that says it is the same fault again: only shrinking shows that.
         if let Cause::Violation(_) = cause {
             if self.met.iter().any(|met| arena::is_same(met, &cause)) {
-                return Ok(Met::Again);
+                return Ok(Recorded { met: Met::Again, simplest: None });
             }
         }
-        let (case, cause) = self.reduce(case, cause)?;
+        let reduced = self.reduce(case, &cause)?;
+        let simplest = reduced.as_ref().map(|(case, _)| case.clone());
+        let met = match reduced {
+            None if is_hang(&cause) => Met::Gone,
+            // It did happen: it is kept as it was met.
+            None => self.take(case.clone(), cause)?,
+            Some((case, cause)) => self.take(case, cause)?,
+        };
+        Ok(Recorded { met, simplest })
+    }
+
+    /// Takes what was reduced.
+    fn take(&mut self, case: Case, cause: Cause) -> Result<Met, Failure> {
         if self.is_known(&case, &cause) {
             self.known += 1;
             return Ok(Met::Known);
@@ -103,30 +124,31 @@ impl<'a> Recorder<'a> {
     }
 
     /// Tries once more to write what could not be written. What still cannot be is printed, so that it is
-    /// in somebody's terminal or log.
-    pub fn close(&mut self) -> Result<(), Failure> {
+    /// in somebody's terminal or log. (JSON output has every finding whole in any case.)
+    pub fn close(&mut self, output: Output) -> Result<(), Failure> {
         self.save_again();
         let unsaved: Vec<_> = self.kept.iter().filter(|kept| kept.folder.is_err()).collect();
         if unsaved.is_empty() {
             return Ok(());
         }
-        for kept in &unsaved {
+        for kept in unsaved.iter().filter(|_| !output.json) {
             let text = serde_json::to_string(&kept.finding).unwrap_or_default();
             print(&format!("{text}\n"));
         }
         let reason = unsaved[0].folder.as_ref().err().cloned().unwrap_or_default();
         Err(Failure::new(format!(
-            "{} findings could not be written and are printed above as JSON: {reason}",
-            unsaved.len()
+            "{} of {} findings could not be written and stand in the output as JSON: {reason}",
+            unsaved.len(),
+            self.kept.len(),
         )))
     }
 
-    /// The simplest case that shows the fault, and the cause as it shows there. A fault that does not show
-    /// again is kept as it was met: it did happen.
-    fn reduce(&mut self, case: &Case, cause: Cause) -> Result<(Case, Cause), Failure> {
+    /// The simplest case that shows the fault, and the cause as it shows there; `None` if it does not show
+    /// again.
+    fn reduce(&mut self, case: &Case, cause: &Cause) -> Result<Option<(Case, Cause)>, Failure> {
         let mut arena = Arena::Worker(&mut self.worker);
         let again = arena::causes(&mut arena, case)?;
-        let shown = (again.iter().find(|again| arena::is_same(again, &cause)))
+        let shown = (again.iter().find(|again| arena::is_same(again, cause)))
             // A sanitizer or libFuzzer names a death its own way; the worker's word is the system's.
             .or_else(|| again.iter().find(|again| matches!(again, Cause::Crash(_))))
             .cloned();
@@ -135,17 +157,21 @@ impl<'a> Recorder<'a> {
             (None, Some(target)) => {
                 let mut arena = Arena::Target(target);
                 let again = arena::causes(&mut arena, case)?;
-                match again.into_iter().find(|again| arena::is_same(again, &cause)) {
+                match again.into_iter().find(|again| arena::is_same(again, cause)) {
                     Some(shown) => (arena, shown),
-                    None => return Ok((case.clone(), cause)),
+                    None => return Ok(None),
                 }
             }
-            (None, None) => return Ok((case.clone(), cause)),
+            (None, None) => return Ok(None),
         };
         let case = arena::shrink(&mut arena, case, &fault, SHRINK_LIMIT)?;
+        if let Cause::Crash(_) = fault {
+            // A death has no evidence that could be plainer now.
+            return Ok(Some((case, fault)));
+        }
         let shown = arena::causes(&mut arena, &case)?;
         let cause = shown.into_iter().find(|shown| arena::is_same(shown, &fault)).unwrap_or(fault);
-        Ok((case, cause))
+        Ok(Some((case, cause)))
     }
 
     fn is_known(&self, case: &Case, cause: &Cause) -> bool {
@@ -170,4 +196,8 @@ impl<'a> Recorder<'a> {
             kept.folder = self.store.save(&kept.finding).map_err(|error| error.to_string());
         }
     }
+}
+
+fn is_hang(cause: &Cause) -> bool {
+    matches!(cause, Cause::Crash(crash) if crash.death == Death::Hang)
 }

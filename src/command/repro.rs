@@ -9,10 +9,6 @@ use dlpack_fuzz::finding::{self, Finding, Reproduced};
 use dlpack_fuzz::host::interpreter::python_of;
 use dlpack_fuzz::host::worker::Worker;
 use serde_json::json;
-use std::time::Duration;
-
-/// A script that takes longer hangs, or shows a hang.
-const SCRIPT_LIMIT: Duration = Duration::from_secs(60);
 
 /// Print a stand-alone Python script for a case, or run it
 ///
@@ -105,5 +101,5 @@ fn script(worker: &mut Worker, finding: &Finding) -> Result<String, Failure> {
 }
 
 fn run(lab: &Lab, finding: &Finding) -> Reproduced {
-    finding::confirm(&finding.script, &finding.cause, &python_of(&lab.env), SCRIPT_LIMIT)
+    finding::confirm(&finding.script, &finding.cause, &python_of(&lab.env), lab.script_limit())
 }
