@@ -154,7 +154,12 @@ impl Child {
         process::signal(&running.process, libc::SIGINT);
         let deadline = Instant::now() + Duration::from_secs(2);
         let status = process::wait_until(&mut running.process, deadline).at(&self.folder)?;
-        if status.is_some_and(|status| status.code() != Some(INTERRUPTED)) {
+        // While it starts, libFuzzer does not catch the signal yet.
+        let is_ours = |status: ExitStatus| {
+            status.code() == Some(INTERRUPTED)
+                || process::Death::of(status) == process::Death::Signal(libc::SIGINT)
+        };
+        if status.is_some_and(|status| !is_ours(status)) {
             // It died of something else: that is for `ending` to tell.
             return Ok(());
         }
