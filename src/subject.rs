@@ -5,6 +5,7 @@
 //! subject again as arguments, as variables, and as the command of a report that shows a finding once more.
 //! A value that cannot be used is an [`Error`] of one sentence.
 
+use crate::backend;
 use crate::case::Case;
 use crate::finding::{Cause, Finding};
 use crate::host::{Error, Options, Versions, interpreter};
@@ -19,8 +20,9 @@ use std::path::{Path, PathBuf};
 #[derive(Args, Clone, Debug)]
 #[command(next_help_heading = "What is tested")]
 pub struct Subject {
-    /// The exporter: `numpy`, `array-api-strict`, or `py:MODULE:FUNCTION`, a Python function that makes an
-    /// exporter of a NumPy array; its folder goes into DLPACK_FUZZ_PYTHONPATH
+    /// The exporter: a library that `doctor` lists; `py:MODULE:FUNCTION`, a Python function that makes an
+    /// exporter from the description of an array; its folder goes into DLPACK_FUZZ_PYTHONPATH; or `c:PATH`
+    /// (`c:PATH?NAME=VALUE`), a shared object behind include/dlpack_fuzz_backend.h
     #[arg(
         long,
         value_name = "NAME",
@@ -50,7 +52,8 @@ pub struct Subject {
     )]
     pub knobs: Vec<String>,
 
-    /// The Python environment with the library under test; the one of `scripts/setup` if left out
+    /// The Python environment with the library under test; the backend's own, as `scripts/setup` makes it,
+    /// if left out
     #[arg(long, value_name = "DIR", env = "DLPACK_FUZZ_ENV")]
     pub env: Option<PathBuf>,
 
@@ -115,10 +118,11 @@ impl Subject {
 
     /// The environment's folder; it exists.
     pub fn environment(&self) -> Result<PathBuf, Error> {
-        let env = interpreter::environment(self.env.as_deref());
+        let env = backend::environment(self.env.as_deref(), &self.backend);
         if !interpreter::python_of(&env).exists() {
+            let own = backend::entry(&self.backend).map_or("", |entry| entry.env);
             return Err(Error(format!(
-                "no Python environment at {}: run scripts/setup, or name one with --env",
+                "no Python environment at {}: run `scripts/setup {own}`, or name one with --env",
                 env.display()
             )));
         }
@@ -128,6 +132,16 @@ impl Subject {
 
     pub fn known_folder(&self) -> PathBuf {
         self.known.clone().unwrap_or_else(|| project().join("corpus/known"))
+    }
+
+    /// The backend is a shared object.
+    pub fn is_c(&self) -> bool {
+        self.backend.starts_with(backend::c::PREFIX)
+    }
+
+    /// The fuzz target that runs this kind of backend.
+    pub fn target(&self) -> &'static str {
+        if self.is_c() { "c_abi" } else { "dunder_dlpack" }
     }
 
     /// A finding on this subject, without a reproducer yet.
@@ -148,7 +162,7 @@ impl Subject {
             word.push(value.as_ref());
             arguments.push(word);
         };
-        push("--backend", &self.backend);
+        push("--backend", &backend::absolute(&self.backend));
         push("--profile", &self.profile);
         self.knobs().for_each(|knob| push("--knob", &knob));
         if let Some(env) = &self.env {
@@ -165,7 +179,7 @@ impl Subject {
     /// The same subject as environment variables of a fuzz target.
     pub fn variables(&self) -> Result<Vec<(&'static str, OsString)>, Error> {
         Ok(vec![
-            ("DLPACK_FUZZ_BACKEND", self.backend.clone().into()),
+            ("DLPACK_FUZZ_BACKEND", backend::absolute(&self.backend).into()),
             ("DLPACK_FUZZ_PROFILE", self.profile.clone().into()),
             ("DLPACK_FUZZ_KNOBS", self.knobs().collect::<Vec<_>>().join(",").into()),
             ("DLPACK_FUZZ_ENV", self.environment()?.into()),

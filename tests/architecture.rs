@@ -17,7 +17,7 @@ fn may_use(module: &str) -> &'static [&'static str] {
         // Versions and errors are plain data; a stored finding holds its reports.
         "finding" => &["abi", "case", "oracle", "report", "host::Versions", "host::Error"],
         "report" => &["abi", "case", "oracle", "finding", "host::Versions"],
-        "subject" => &["case", "oracle", "finding", "host"],
+        "subject" => &["backend", "case", "oracle", "finding", "host"],
         _ => &MODULES,
     }
 }

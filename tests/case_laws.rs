@@ -1,6 +1,7 @@
 //! Laws of the case formats: what is written can be read again, and every byte string is a case. By the
 //! project's own random numbers from fixed seeds, so that a failure comes back.
 
+use dlpack_fuzz::abi::{DLDataType, DLDevice};
 use dlpack_fuzz::case::sweep::{Part, Sweep};
 use dlpack_fuzz::case::{
     Arg, Call, Case, Keyword, MAX_ENCODED, Object, Probe, Probes, Rng, Scalar,
@@ -76,6 +77,35 @@ fn generated_and_mutated_cases_keep_the_laws() {
         mutate(&mut mutant, &mut rng, &vocabulary);
         check_laws(&mutant);
     }
+}
+
+/// What is drawn for an exporter in C has numbers as arguments only, and packed arrays among the narrow ones.
+#[test]
+fn what_is_drawn_for_c_can_be_said_in_c() {
+    let vocabulary = Vocabulary::of_c(None, None);
+    let mut rng = Rng::new(0x6361_6269);
+    let mut packed = 0;
+    for _ in 0..DRAWS / 10 {
+        let mut case = generate(&mut rng, &vocabulary);
+        for _ in 0..2 {
+            packed += usize::from(case.tensor.object == Object::Packed);
+            let text = case.call.to_string();
+            for python in ["'", "[", "(1,)", "Int", "Index", "Enum", "foo", "**", "2**64", "object"]
+            {
+                assert!(!text.contains(python), "{case}");
+            }
+            assert!(
+                case.tensor.object != Object::Packed || case.tensor.dtype.is_narrow(),
+                "{case}"
+            );
+            mutate(&mut case, &mut rng, &vocabulary);
+        }
+    }
+    assert!(packed > DRAWS / 1_000, "{packed}");
+    // Nothing but what the shared object says that it has.
+    let few = Vocabulary::of_c(Some(&[DLDataType::new(0, 64, 1)]), Some(&[DLDevice::new(3, 1)]));
+    assert_eq!(few.dtypes.iter().map(|(dtype, _)| dtype.name()).collect::<Vec<_>>(), ["int64"]);
+    assert_eq!((few.objects.len(), few.devices), (1, vec![DLDevice::new(3, 1)]));
 }
 
 /// Damaged texts are errors with a place inside the text, or other cases; never a panic.
@@ -157,7 +187,7 @@ fn the_generator_reaches_everything_that_a_vocabulary_allows() {
     ] {
         assert!(met(&format!("layout {layout}")) > 2_000, "{layout}");
     }
-    for object in Object::ALL {
+    for &(object, _) in &vocabulary.objects {
         // Masked arrays are held back, see `Vocabulary`.
         assert!(met(&format!("object {}", object.name())) > 500, "{object:?}");
     }
@@ -170,8 +200,8 @@ fn the_generator_reaches_everything_that_a_vocabulary_allows() {
         assert!(met(rare) > 2_000, "{rare}");
     }
     let mean = probes as f64 / (2 * DRAWS) as f64;
-    // Each costs another export: half of the cases have none.
-    assert!((0.5..2.0).contains(&mean), "{mean} probes on average");
+    // Each costs another export: three in four cases have none.
+    assert!((0.25..0.5).contains(&mean), "{mean} probes on average");
 
     // Every concrete value of the sweep's rows and near misses.
     let sweep = Sweep::new(&vocabulary);
@@ -244,7 +274,7 @@ fn bytes_that_are_never_written_keep_their_meaning() {
         }
     }
     assert_eq!(
-        digest, 0x50a7_403d_7768_645a,
+        digest, 0xa25a_4dcb_5025_5070,
         "the digest of version 1; an appended dtype or probe may change it"
     );
 }

@@ -36,6 +36,8 @@ fn what_cannot_run_says_why_in_one_line() {
         (&["shrink", "--case", "nothing"], "does not parse"),
         (&["explain", "EXC-DEVISE"], "EXC-DEVICE"),
         (&["fuzz", "nosuch"], "dunder_dlpack"),
+        (&["check", "--exchange-api"], "numpy has no C exchange API"),
+        (&["check", "--exchange-api", "--backend", "c:nosuch.so"], "nosuch.so"),
     ] {
         let line = refusal(arguments);
         assert!(line.contains(says), "{arguments:?}: {line}");
@@ -103,7 +105,7 @@ fn a_case_that_kills_its_process_is_a_finding_and_the_next_case_runs() {
 #[test]
 fn a_library_that_exits_or_prints_confuses_no_worker() {
     let dir = tempfile::tempdir().unwrap();
-    let module = "import os\n\nclass Exporter:\n    def __init__(self, x):\n        self.x = x\n\n    \
+    let module = "import os\n\nclass Exporter:\n    def __init__(self, d):\n        self.x = d.numpy\n\n    \
                   def __dlpack__(self, **kw):\n        print('noise', flush=True)\n        \
                   os.write(1, b'noise')\n        if kw.get('copy') is True:\n            os._exit(0)\n        \
                   return self.x.__dlpack__(**kw)\n\n    def __dlpack_device__(self):\n        \

@@ -18,7 +18,7 @@ use std::time::Duration;
 
 /// Tells the child which exporters to run: `module:class=probe;probe` each, separated by spaces.
 const EXPORTERS: &str = "DLPACK_FUZZ_TEST_EXPORTERS";
-const LAWFUL: &str = "lawful:Exporter";
+const LAWFUL: &str = "described:Exporter";
 /// Stands before the lines that are for the parent; libtest writes others.
 const MARK: &str = "@@ ";
 /// Cases drawn at random beside those of `cases.txt`: many for the lawful exporter, few for each faulty one.
@@ -40,7 +40,7 @@ struct Fault {
 
 impl Fault {
     fn exporter(&self) -> String {
-        format!("faults:{}", self.name)
+        format!("described:{}", self.name)
     }
 
     fn title(&self) -> String {
@@ -289,9 +289,8 @@ fn each_fault_is_shown_by_its_reproducer_and_not_shown_on_the_lawful_twin() {
         if (shown == Reproduced::Confirmed) == is_undecided {
             wrong.push(format!("{}\n    {shown}\n    {}", fault.title(), accused.case));
         }
-        let call =
-            |module: &str, class: &str| format!("import {module}\nx = {module}.{class}(source)\n");
-        let (faulty, lawful) = (call("faults", &fault.name), call("lawful", "Exporter"));
+        let call = |name: &str| format!("import described\nx = described.{name}(description)\n");
+        let (faulty, lawful) = (call(&fault.name), call("Exporter"));
         assert!(accused.script.contains(&faulty), "{}", accused.script);
         let twin = accused.script.replace(&faulty, &lawful);
         if confirm(&twin, &accused.cause, &python, limit) == Reproduced::Confirmed {

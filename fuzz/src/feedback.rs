@@ -6,13 +6,13 @@
 use dlpack_fuzz::abi::DLDevice;
 use dlpack_fuzz::case::{Access, Case};
 use dlpack_fuzz::oracle::decision::Classes;
-use dlpack_fuzz::oracle::{Judgement, Kind, Memory, Observation, Outcome};
+use dlpack_fuzz::oracle::{Answer, Exchange, Judgement, Kind, Memory, Observation, Outcome};
 use std::cell::UnsafeCell;
 use std::hash::{Hash, Hasher};
 
 /// Cells that libFuzzer clears and scans on every run. About 1,500 are reached on NumPy; hashing into four
 /// times as many loses few.
-pub const CELLS: usize = 1 << 13;
+pub const CELLS: usize = 1 << 12;
 
 #[repr(transparent)]
 struct Counters(UnsafeCell<[u8; CELLS]>);
@@ -55,10 +55,40 @@ pub fn observe(case: &Case, seen: &Observation, judgement: &Judgement) {
     for (probe, further) in &seen.further {
         hit((8u8, *probe as u8, outcome, token(further)));
     }
+    if let Some(exchange) = &seen.exchange {
+        observe_exchange(case, exchange);
+    }
     for (word, fired) in judgement.fired.words().into_iter().enumerate() {
         if fired != 0 {
             hit((9u8, word as u8, fired));
         }
+    }
+}
+
+/// Marks what the C exchange API showed.
+fn observe_exchange(case: &Case, exchange: &Exchange) {
+    let (dtype, layout) = (case.tensor.dtype.row(), case.tensor.layout_class() as u8);
+    let end = |answer: &Answer| {
+        let error = answer.error.as_ref().map_or(32, |raised| raised.class as u8);
+        (answer.succeeded(), error, answer.out as u8)
+    };
+    if let Some(from_py) = &exchange.from_py {
+        hit((10u8, dtype, end(&from_py.answer)));
+        hit((11u8, layout, end(&from_py.answer), exchange.reference.as_ref().map(token)));
+    }
+    if let Some(view) = &exchange.view {
+        hit((12u8, dtype, end(&view.answer)));
+        hit((13u8, layout, end(&view.answer)));
+    }
+    for import in &exchange.to_py {
+        hit((14u8, import.parcel as u8, end(&import.answer), import.deleted));
+    }
+    for allocation in &exchange.allocations {
+        let prototype = allocation.prototype as u8;
+        hit((15u8, prototype, end(&allocation.answer), allocation.complaints, dtype));
+    }
+    for stream in &exchange.streams {
+        hit((16u8, stream.device, end(&stream.answer)));
     }
 }
 

@@ -3,9 +3,9 @@
 //! Alone (`cargo fuzz run`), the first new violation is printed and the process panics, so that libFuzzer
 //! keeps the input. Under `dlpack-fuzz fuzz`, which names an outbox, it is left there and the run goes on.
 
-use crate::feedback;
+use crate::{feedback, wanted::Wanted};
 use dlpack_fuzz::abi::DLDevice;
-use dlpack_fuzz::case::{self, Case, Rng, Vocabulary, generate};
+use dlpack_fuzz::case::{self, Case, ExchangeStep, Rng, Vocabulary, generate};
 use dlpack_fuzz::finding::{Cause, Known, ReproInput, Versions, reproducer};
 use dlpack_fuzz::host::outbox::Outbox;
 use dlpack_fuzz::host::steering::Steering;
@@ -14,9 +14,10 @@ use dlpack_fuzz::oracle::{Grade, Observation, Profile, Violation, judge};
 use dlpack_fuzz::report::{Style, terminal_in};
 use dlpack_fuzz::subject::Subject;
 use std::cell::RefCell;
+use std::sync::LazyLock;
 
 thread_local! {
-    static VOCABULARY: Vocabulary = Vocabulary::default();
+    static VOCABULARY: RefCell<Vocabulary> = RefCell::default();
     static HARNESS: RefCell<Option<Harness>> = const { RefCell::new(None) };
 }
 
@@ -28,6 +29,7 @@ struct Harness {
     versions: Versions,
     steering: Steering,
     outbox: Option<Outbox>,
+    wanted: Option<Wanted>,
     /// The case's bytes for the journal.
     bytes: Vec<u8>,
 }
@@ -38,7 +40,39 @@ pub fn start() {
         eprintln!("dlpack-fuzz: {error}");
         std::process::exit(2);
     });
+    VOCABULARY.set(harness.session.vocabulary());
     HARNESS.set(Some(harness));
+}
+
+/// As [`start`], for the target that runs shared objects only.
+pub fn start_c() {
+    if Subject::from_env().is_ok_and(|subject| !subject.is_c()) {
+        eprintln!("dlpack-fuzz: c_abi runs shared objects: set DLPACK_FUZZ_BACKEND=c:PATH");
+        std::process::exit(2);
+    }
+    start();
+}
+
+/// As [`start`], and ends the process likewise if the backend's arrays have no C exchange API.
+pub fn start_exchange_api() {
+    start();
+    HARNESS.with_borrow(|harness| {
+        let session = &harness.as_ref().expect("start has run").session;
+        if let Err(error) = session.require_exchange_api() {
+            eprintln!("dlpack-fuzz: {error}");
+            std::process::exit(2);
+        }
+    });
+}
+
+/// As [`run`], of a case that asks for all of the C exchange API if it asks for no part of it.
+pub fn run_exchange_api(case: &Case) {
+    if case.probes.asks_exchange() {
+        return run(case);
+    }
+    let mut case = case.clone();
+    ExchangeStep::USUAL.into_iter().for_each(|step| case.probes.ask(step));
+    run(&case);
 }
 
 /// Runs and judges a case.
@@ -60,6 +94,7 @@ impl Harness {
                 None => Steering::default(),
             },
             outbox,
+            wanted: Wanted::from_env().transpose()?,
             bytes: vec![0; case::MAX_ENCODED],
             session,
             subject,
@@ -75,11 +110,16 @@ impl Harness {
             outbox.journal.begin(&self.bytes[..length]);
         }
         let seen = self.session.run(case, Detail::Brief);
+        let least = self.wanted.as_ref().map_or(Grade::Violation, |wanted| wanted.grade);
         let judgement = seen.ok().map(|seen| {
-            let judgement = judge(case, &seen, &self.profile, Grade::Violation);
+            let judgement = judge(case, &seen, &self.profile, least);
             feedback::observe(case, &seen, &judgement);
             judgement
         });
+        if let Some(wanted) = &mut self.wanted {
+            wanted.look_at(case, judgement.as_ref());
+            return;
+        }
         if let Some(outbox) = &mut self.outbox {
             outbox.journal.end(judgement.as_ref());
         }
@@ -134,6 +174,10 @@ impl Harness {
     }
 }
 
+/// All mutations are libFuzzer's own: what a search benchmark compares with.
+static PLAIN: LazyLock<bool> = LazyLock::new(|| {
+    std::env::var_os("DLPACK_FUZZ_PLAIN_MUTATION").is_some_and(|value| !value.is_empty())
+});
 /// One mutation in this many is left to libFuzzer, which also tries what no case encodes to.
 const BYTES_ONE_IN: u64 = 8;
 /// One in this many is a case drawn anew: a corpus must not keep the search near its seeds.
@@ -141,18 +185,34 @@ const FRESH_ONE_IN: u64 = 16;
 
 /// Mutates the case that `data[..size]` is; the new size.
 pub fn mutate(data: &mut [u8], size: usize, max_size: usize, seed: u32) -> usize {
+    mutate_and(data, size, max_size, seed, |_, _| {})
+}
+
+/// As [`mutate`], and draws which parts of the C exchange API the case asks for.
+pub fn mutate_exchange_api(data: &mut [u8], size: usize, max_size: usize, seed: u32) -> usize {
+    mutate_and(data, size, max_size, seed, case::draw_steps)
+}
+
+fn mutate_and(
+    data: &mut [u8],
+    size: usize,
+    max_size: usize,
+    seed: u32,
+    then: impl Fn(&mut Case, &mut Rng),
+) -> usize {
     let mut rng = Rng::new(u64::from(seed));
-    if rng.chance(1, BYTES_ONE_IN) {
+    if *PLAIN || rng.chance(1, BYTES_ONE_IN) {
         return libfuzzer_sys::fuzzer_mutate(data, size, max_size);
     }
-    VOCABULARY.with(|vocabulary| {
-        let case = if rng.chance(1, FRESH_ONE_IN) {
+    VOCABULARY.with_borrow(|vocabulary| {
+        let mut case = if rng.chance(1, FRESH_ONE_IN) {
             generate(&mut rng, vocabulary)
         } else {
             let mut case = Case::decode(&data[..size]);
             case::mutate(&mut case, &mut rng, vocabulary);
             case
         };
+        then(&mut case, &mut rng);
         let room = max_size.min(data.len());
         // A case that does not fit is left to libFuzzer like any other bytes.
         case.encode_into(&mut data[..room])

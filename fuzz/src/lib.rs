@@ -3,8 +3,11 @@
 
 mod feedback;
 mod harness;
+mod wanted;
 
-pub use harness::{mutate, run, start};
+pub use harness::{mutate, mutate_exchange_api};
+pub use harness::{run, run_exchange_api};
+pub use harness::{start, start_c, start_exchange_api};
 
 /// What AddressSanitizer is to do unless `ASAN_OPTIONS` says otherwise: a huge virtual array must end in
 /// MemoryError and not in an abort, and a small quarantine keeps the process at a fifth of the memory.

@@ -6,6 +6,9 @@
 //!
 //! Source: `dlpack.h` 1.3 (64-bit layouts). Uses no other module.
 
+pub mod backend;
+pub mod exchange;
+
 use std::ffi::{CStr, c_void};
 use std::fmt;
 

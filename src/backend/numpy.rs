@@ -19,7 +19,7 @@ use pyo3::{ffi, intern};
 use std::borrow::Cow;
 use std::cell::RefCell;
 
-pub use source::statements;
+pub use source::{memory, statements, tuple};
 
 pub struct Numpy {
     api: Api,
@@ -251,6 +251,29 @@ impl Numpy {
         made().map_err(|error| refused(py, &error))
     }
 
+    /// The array that [`Numpy::build`] made is what `source` says.
+    pub fn is_still(
+        &self,
+        array: &Bound<'_, PyAny>,
+        source: &Source,
+    ) -> Result<(), Cow<'static, str>> {
+        // SAFETY: the caller has the array from `build`.
+        let fields: &ArrayObject = unsafe { self.api.array(array) };
+        if Some(fields.data as usize) != source.address {
+            Err("the address changed".into())
+        } else if fields.shape() != source.shape.as_slice() {
+            Err("the shape changed".into())
+        } else if fields.strides() != source.strides.as_slice() {
+            Err("the strides changed".into())
+        } else if self.api.item_size(array) != source.item_size {
+            Err("the dtype changed".into())
+        } else if Some(fields.is_writable()) != source.writable {
+            Err("writability changed".into())
+        } else {
+            Ok(())
+        }
+    }
+
     /// The facts of an array, read from NumPy's struct.
     fn facts(&self, array: &Bound<'_, PyAny>, tensor: &Tensor) -> Source {
         // SAFETY: every array made here is a PyArrayObject.
@@ -284,6 +307,7 @@ impl Numpy {
             writable: Some(fields.is_writable()),
             exportable,
             is_special: matches!(tensor.object, Object::Masked | Object::Matrix),
+            values: None,
             unchanged: Ok(()),
         }
     }
@@ -336,6 +360,9 @@ impl Backend for Numpy {
             }
             Object::Masked => viewed(&self.classes.masked)?,
             Object::Record => viewed(&self.classes.record)?,
+            Object::Packed => {
+                return Err(Inexpressible("NumPy has a byte for each element".into()));
+            }
             Object::Field => self.field(py, tensor)?,
             Object::Memmap => self.memmap(py, tensor)?,
             Object::Imported => {
@@ -345,6 +372,9 @@ impl Backend for Numpy {
                 let array = self.plain_array(py, tensor, self.api.array_type())?;
                 (self.module.bind(py).call_method1(intern!(py, "from_dlpack"), (array,)))
                     .map_err(|error| refused(py, &error))?
+            }
+            other => {
+                return Err(Inexpressible(format!("NumPy has no {}", other.name()).into()));
             }
         };
         if tensor.access == Access::ReadOnly {
@@ -356,22 +386,7 @@ impl Backend for Numpy {
     }
 
     fn unchanged(&self, _py: Python<'_>, built: &Built<'_>) -> Result<(), Cow<'static, str>> {
-        // SAFETY: `built.array` was made by `build`.
-        let fields: &ArrayObject = unsafe { self.api.array(&built.array) };
-        let source = &built.source;
-        if Some(fields.data as usize) != source.address {
-            Err("the address changed".into())
-        } else if fields.shape() != source.shape.as_slice() {
-            Err("the shape changed".into())
-        } else if fields.strides() != source.strides.as_slice() {
-            Err("the strides changed".into())
-        } else if self.api.item_size(&built.array) != source.item_size {
-            Err("the dtype changed".into())
-        } else if Some(fields.is_writable()) != source.writable {
-            Err("writability changed".into())
-        } else {
-            Ok(())
-        }
+        self.is_still(&built.array, &built.source)
     }
 
     fn live_blocks(&self) -> Option<isize> {

@@ -11,14 +11,14 @@
 //! | 0 | version | 1; any other number is read as 1 until it has a meaning |
 //! | 1 | dtype | below 96: row of [`Dtype::TABLE`] (modulo 44 where there is none); above: the 14 usual types are five times as frequent |
 //! | 2 | flags | bits 0–1: 3 = read-only; bits 2–4: 7 = swapped bytes; bits 5–7: contents 0 = 7, 1 = zeros, 2 = ones, 3 = NaNs, 7 = payload, else 7 |
-//! | 3 | object | below 8: [`Object::ALL`]; to 175: array; above: modulo 8 |
+//! | 3 | object | below 128: [`Object::ALL`], array where there is none; to 175: array; above: modulo 8 |
 //! | 4 | device | to 249: CPU; 250–254: [`DEVICES`]; 255: payload |
 //! | 5 | rank | 0: 1; 1: 0; 2–64: that many axes; above: [`layout::RANKS`] |
 //! | 6 | layout | 0 and the even ones from 128: C; 1 modulo 4: F; else strided |
 //! | 7–10 | stream, max_version, dl_device, copy | below 64: [`argument::ARGS`]; 64: scalar in payload; 65: sequence in payload; else the keyword's [`argument::USUAL`] |
 //! | 11 | order | below 24: the order; else 0 |
 //! | 12 | extra | bits 0–3: 14 = unknown keyword, 15 = positional; bits 4–7: 14, 15 = fresh names |
-//! | 13 | probes | 0: none; 1–32: that one; 33–253: two; 254: all; 255: payload |
+//! | 13 | probes | 0: none; 1–32: that one (25–32: [`ExchangeStep`](super::ExchangeStep)); 33–253: two; 254: all; 255: payload |
 //!
 //! | payload | when | form |
 //! |---|---|---|
@@ -57,8 +57,8 @@ const HEAD: usize = 14;
 const DTYPE_ROWS: u8 = 44;
 const USUAL_DTYPES: u8 = 14;
 
-/// Rows beyond would have no byte.
-const _: () = assert!(Dtype::TABLE.len() <= 96);
+/// What lies beyond would have no byte.
+const _: () = assert!(Dtype::TABLE.len() <= 96 && Object::ALL.len() <= 128);
 
 const DEVICES: [DLDevice; 5] = [
     DLDevice::new(2, 0),
@@ -121,7 +121,8 @@ fn read_case(u: &mut Unstructured) -> Case {
     let access = if flags & 3 == 3 { Access::ReadOnly } else { Access::Writable };
     let contents = read_contents(u, flags >> 5);
     let object = match object {
-        8..176 => Object::Array,
+        // An object that was appended takes the code of its place, which meant an array before.
+        0..176 => *Object::ALL.get(usize::from(object)).unwrap_or(&Object::Array),
         code => Object::ALL[usize::from(code % 8)],
     };
     let device = match device {

@@ -185,6 +185,12 @@ impl Dtype {
         }
     }
 
+    /// One element takes less than a byte.
+    pub fn is_narrow(self) -> bool {
+        let triple = self.info().triple;
+        triple.is_some_and(|it| usize::from(it.bits) * usize::from(it.lanes) < 8)
+    }
+
     /// A dtype of the array API standard in native order: what every exporter is expected to take.
     pub fn is_standard(self) -> bool {
         use DtypeClass::*;

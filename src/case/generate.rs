@@ -7,14 +7,17 @@
 use super::class::{Class, Tone, classes};
 use super::pattern::Pattern;
 use super::{Access, Arg, Call, Case, Contents, Extra, Keys, Keyword, Layout, Object};
-use super::{Probe, Probes, Rng, Scalar, SeqKind, Shape, Tensor, Value, Vocabulary};
+use super::{Probe, Probes, Rng, Scalar, SeqKind, Shape, Surface, Tensor, Value, Vocabulary};
 use crate::abi::DLDevice;
 use smallvec::SmallVec;
 
 /// Draws a case. It is normal.
 pub fn generate(rng: &mut Rng, vocabulary: &Vocabulary) -> Case {
     let tensor = if rng.chance(1, 8) { Tensor::plain() } else { draw_tensor(rng, vocabulary) };
-    let call = if rng.chance(1, 8) { Call::default() } else { draw_call(rng, tensor.device) };
+    let mut call = if rng.chance(1, 8) { Call::default() } else { draw_call(rng, tensor.device) };
+    if vocabulary.surface == Surface::C {
+        call.spell_in_c();
+    }
     Case { tensor, call, probes: draw_probes(rng) }.normalized()
 }
 
@@ -155,13 +158,13 @@ pub(super) fn draw_number(rng: &mut Rng) -> i64 {
     }
 }
 
-/// Each further export costs as much as a case: one on average.
+/// Each further export costs as much as a case: one in four cases has any.
 fn draw_probes(rng: &mut Rng) -> Probes {
-    let count = match rng.below(128) {
+    let count = match rng.below(512) {
         0 => return Probes::ALL,
-        1..64 => 0,
-        64..104 => 1,
-        104..120 => 2,
+        1..384 => 0,
+        384..480 => 1,
+        480..504 => 2,
         _ => 3,
     };
     (0..count).map(|_| *rng.pick(&Probe::ALL)).collect()

@@ -10,6 +10,7 @@ mod bytes;
 mod call;
 mod class;
 mod dtype;
+mod exchange;
 mod generate;
 mod mutate;
 mod normal;
@@ -19,6 +20,7 @@ mod probe;
 mod rng;
 mod sample;
 mod shrink;
+mod surface;
 pub mod sweep;
 mod tensor;
 mod text;
@@ -27,6 +29,7 @@ mod vocabulary;
 pub use bytes::{FORMAT_VERSION, MAX_ENCODED};
 pub use call::{Arg, Call, Extra, Keys, Keyword, Scalar, SeqKind, Value};
 pub use dtype::{ByteOrder, Dtype, DtypeClass, DtypeInfo};
+pub use exchange::{ExchangeStep, draw_steps};
 pub use generate::generate;
 pub use mutate::mutate;
 pub use normal::{
@@ -36,8 +39,10 @@ pub use parse::ParseError;
 pub use probe::{Probe, Probes};
 pub use rng::Rng;
 pub use shrink::{shrink, weight};
-pub use tensor::{Access, Contents, Layout, LayoutClass, Object, Shape, Span, Strides, Tensor};
-pub use vocabulary::Vocabulary;
+pub use tensor::{
+    Access, Contents, Layout, LayoutClass, Object, Shape, Span, Strides, Tensor, VIEW_MARK,
+};
+pub use vocabulary::{Surface, Vocabulary};
 
 /// One test case.
 #[derive(Clone, PartialEq, Eq, Hash)]
@@ -46,6 +51,7 @@ pub struct Case {
     pub tensor: Tensor,
     /// The export that the case is about.
     pub call: Call,
-    /// Further exports of the same array, for the rules that compare two calls.
+    /// Further exports of the same array, for the rules that compare two calls; and what is asked of the
+    /// C exchange API of its type.
     pub probes: Probes,
 }

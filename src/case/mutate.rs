@@ -3,28 +3,33 @@
 
 use super::class::Tone;
 use super::generate::{draw_arg, draw_contents, draw_number, draw_scalar};
+use super::normal::fit_span;
 use super::pattern::{Pattern, wild_stride};
 use super::{
     Access, Arg, Call, Case, Dtype, Extra, Keys, Keyword, Layout, MAX_FLEXIBLE, MAX_ITEMS,
 };
-use super::{Object, Probe, Probes, Rng, Scalar, SeqKind, Tensor, Value, Vocabulary};
+use super::{Object, Probe, Probes, Rng, Scalar, SeqKind, Surface, Tensor, Value, Vocabulary};
 use crate::abi::DLDevice;
 
 /// The longest axis of an ordinary case.
 const USUAL_EXTENT: i64 = 6;
+/// Elements of an ordinary case.
+const USUAL_SIZE: i64 = 64;
+/// Bytes that they lie in: filled, copied and compared for every case.
+const USUAL_BYTES: u64 = 1 << 10;
 
 /// Changes the case a little. Without heap blocks up to six axes.
 pub fn mutate(case: &mut Case, rng: &mut Rng, vocabulary: &Vocabulary) {
     // A corpus collects what is rare, and that is mostly slow: further exports, Python-level sub-classes,
     // large arrays. Most mutations of such a case go on from its plain side.
-    if rng.chance(3, 4) {
+    if rng.chance(7, 8) {
         thin_out(&mut case.probes, rng);
     }
-    if rng.chance(3, 4) {
+    if rng.chance(7, 8) {
         case.tensor.object = Object::Array;
     }
-    if rng.chance(3, 4) {
-        case.tensor.shape.iter_mut().for_each(|extent| *extent = (*extent).min(USUAL_EXTENT));
+    if rng.chance(15, 16) {
+        make_small(&mut case.tensor);
     }
     for _ in 0..*rng.pick(&[1, 1, 1, 2, 2, 3]) {
         match rng.below(16) {
@@ -37,8 +42,12 @@ pub fn mutate(case: &mut Case, rng: &mut Rng, vocabulary: &Vocabulary) {
             9..12 => redraw_argument(&mut case.call, rng, case.tensor.device),
             12 => tweak_argument(&mut case.call, rng),
             13 => change_call(&mut case.call, rng),
-            _ => change_probes(&mut case.probes, rng),
+            14 => change_probes(&mut case.probes, rng),
+            _ => change_extent(&mut case.tensor, rng),
         }
+    }
+    if vocabulary.surface == Surface::C {
+        case.call.spell_in_c();
     }
     case.normalize();
 }
@@ -247,12 +256,26 @@ fn change_call(call: &mut Call, rng: &mut Rng) {
     }
 }
 
-/// Leaves one of the probes at most.
+/// Leaves one of the probes at most, mostly none.
 fn thin_out(probes: &mut Probes, rng: &mut Rng) {
     let count = u64::from(probes.bits().count_ones());
     if count > 0 {
-        let kept = rng.below(count + 1) as usize;
-        *probes = probes.iter().skip(kept).take(1).collect();
+        let kept = if rng.chance(3, 4) { count } else { rng.below(count) };
+        *probes = probes.iter().skip(kept as usize).take(1).collect();
+    }
+}
+
+/// Brings the extents and the memory within the usual.
+fn make_small(tensor: &mut Tensor) {
+    let mut room = USUAL_SIZE;
+    for extent in tensor.shape.iter_mut().rev() {
+        *extent = (*extent).min(USUAL_EXTENT).min(room.max(1));
+        room /= (*extent).max(1);
+    }
+    if let Layout::Strided { strides, .. } = &tensor.layout
+        && strides.len() == tensor.shape.len()
+    {
+        fit_span(&mut tensor.shape, strides, USUAL_BYTES);
     }
 }
 
@@ -277,6 +300,7 @@ mod tests {
             objects: vec![(Object::Array, 1), (Object::Masked, 1)],
             max_ndim: 3,
             devices: vec![DLDevice::CPU],
+            surface: Surface::Python,
         };
         let mut rng = Rng::new(9);
         let mut same = 0;

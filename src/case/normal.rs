@@ -66,6 +66,9 @@ impl Tensor {
         if self.object == Object::Matrix && self.shape.len() != 2 {
             self.object = Object::Array;
         }
+        if self.object == Object::Packed && !self.dtype.is_narrow() {
+            self.object = Object::Array;
+        }
         match &mut self.layout {
             // An array that owns its elements has no more bytes than its allocation.
             Layout::C | Layout::F => reduce(&mut self.shape, item.max(1), MAX_ALLOCATION as u64),
@@ -144,7 +147,7 @@ fn normal_dtype(dtype: Dtype) -> Dtype {
 
 /// Makes the view fit into `room` bytes beside one item. An axis whose stride leaves no room for a second
 /// element gets the extent 1. Arrays without elements address nothing and keep every stride.
-fn fit_span(shape: &mut Shape, strides: &Strides, room: u64) {
+pub(super) fn fit_span(shape: &mut Shape, strides: &Strides, room: u64) {
     if shape.contains(&0) {
         return;
     }

@@ -5,7 +5,7 @@
 mod words;
 
 use super::text::HUGE;
-use super::{Access, Arg, Call, Case, Contents, Dtype, Extra, Keys, Keyword, Layout};
+use super::{Access, Arg, Call, Case, Contents, Dtype, ExchangeStep, Extra, Keys, Keyword, Layout};
 use super::{Object, Probe, Probes, Scalar, SeqKind, Shape, Strides, Tensor, Value};
 use crate::abi::{DLDevice, DLDeviceType};
 use smallvec::SmallVec;
@@ -145,8 +145,9 @@ impl Parser<'_> {
     fn object(&mut self) -> Parsed<Object> {
         let start = self.start();
         let name = self.quoted()?;
-        let known = Object::ALL.into_iter().find(|object| object.name() == name);
-        let names = || Object::ALL.map(Object::name).join(", ");
+        let known = Object::ALL.iter().copied().find(|object| object.name() == name);
+        let names =
+            || Object::ALL.iter().map(|object| object.name()).collect::<Vec<_>>().join(", ");
         known.map_or_else(|| self.fail_at(start, &format!("one of {}", names())), Ok)
     }
 
@@ -329,9 +330,12 @@ impl Parser<'_> {
             let name = self.until([',', ' ']);
             match Probe::ALL.into_iter().find(|probe| probe.name() == name) {
                 Some(probe) => probes.insert(probe),
-                None if name == "all" => probes = Probes::ALL,
+                None if name == "all" => Probe::ALL.into_iter().for_each(|it| probes.insert(it)),
+                None if let Some(step) = ExchangeStep::named(name) => probes.ask(step),
                 None => {
-                    let names = Probe::ALL.map(Probe::name).join(", ");
+                    let probes = Probe::ALL.into_iter().map(Probe::name);
+                    let steps = ExchangeStep::ALL.into_iter().map(ExchangeStep::name);
+                    let names = probes.chain(steps).collect::<Vec<_>>().join(", ");
                     return self.fail_at(start, &format!("all, or names among {names}"));
                 }
             }

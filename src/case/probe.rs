@@ -4,7 +4,7 @@
 //! report and a reproducer all mean the same one. The runner makes the probes that the case asks for and
 //! those that a rule needs to judge a refusal (`BE?legacy` and `BE?minor` in the decision table).
 
-use super::{Arg, Call, Extra, Keys, Keyword, Scalar, SeqKind, Value};
+use super::{Arg, Call, ExchangeStep, Extra, Keys, Keyword, Scalar, SeqKind, Value};
 use crate::abi::DLDevice;
 use smallvec::smallvec;
 
@@ -156,17 +156,22 @@ impl Probe {
     }
 }
 
-/// A set of probes.
+/// A set of probes, and of [`ExchangeStep`]s.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]
 pub struct Probes(u32);
 
+/// Probes have the lower bits, in the order of [`Probe::ALL`], steps the upper eight.
+const EXCHANGE: u32 = 0xff00_0000;
+const _: () = assert!(Probe::ALL.len() <= 24);
+
 impl Probes {
     pub const NONE: Self = Self(0);
+    /// Every probe, and no step.
     pub const ALL: Self = Self((1 << Probe::ALL.len()) - 1);
 
-    /// The set with these bits; bits without a probe are dropped.
+    /// The set with these bits; bits without a meaning are dropped.
     pub fn from_bits(bits: u32) -> Self {
-        Self(bits & Self::ALL.0)
+        Self(bits & (Self::ALL.0 | EXCHANGE))
     }
 
     pub fn bits(self) -> u32 {
@@ -189,8 +194,31 @@ impl Probes {
         self.0 == 0
     }
 
+    /// Some step is asked for.
+    pub fn asks_exchange(self) -> bool {
+        self.0 & EXCHANGE != 0
+    }
+
+    pub fn asks(self, step: ExchangeStep) -> bool {
+        self.0 & step.bit() != 0
+    }
+
+    pub fn ask(&mut self, step: ExchangeStep) {
+        self.0 |= step.bit();
+    }
+
+    pub fn unask(&mut self, step: ExchangeStep) {
+        self.0 &= !step.bit();
+    }
+
+    /// The steps that are asked for.
+    pub fn steps(self) -> impl Iterator<Item = ExchangeStep> {
+        ExchangeStep::ALL.into_iter().filter(move |&step| self.asks(step))
+    }
+
+    /// The probes.
     pub fn iter(self) -> impl Iterator<Item = Probe> {
-        let mut bits = self.0;
+        let mut bits = self.0 & !EXCHANGE;
         std::iter::from_fn(move || {
             let place = bits.trailing_zeros();
             bits &= bits.wrapping_sub(1);

@@ -6,8 +6,8 @@ mod weight;
 
 pub use weight::weight;
 
-use super::{Access, Arg, Call, Case, Contents, Dtype, Extra, Keys, Keyword, Layout, Object};
-use super::{Probe, Probes, Scalar, SeqKind, Shape, Strides, Tensor, Value};
+use super::{Access, Arg, Call, Case, Contents, Dtype, ExchangeStep, Extra, Keys, Keyword, Layout};
+use super::{Object, Probe, Probes, Scalar, SeqKind, Shape, Strides, Tensor, Value};
 use crate::abi::DLDevice;
 
 /// Simpler cases, the most drastic first. All are normal.
@@ -46,9 +46,19 @@ impl Candidates {
         self.push(|case| case.probes = Probes::NONE);
     }
 
-    /// One probe only, then one less.
+    /// One step or one probe only, then one less.
     fn probes(&mut self) {
         let all: Vec<Probe> = self.base.probes.iter().collect();
+        let steps: Vec<ExchangeStep> = self.base.probes.steps().collect();
+        for &step in &steps {
+            self.push(|case| {
+                case.probes = Probes::NONE;
+                case.probes.ask(step);
+            });
+        }
+        for &step in &steps {
+            self.push(|case| case.probes.unask(step));
+        }
         for &probe in &all {
             self.push(|case| case.probes = [probe].into_iter().collect());
         }
@@ -129,7 +139,7 @@ impl Candidates {
         if object == Object::Field {
             // The gaps may be what matters, not where they come from.
             let plain = self.base.tensor.byte_strides();
-            let strides = plain.iter().map(|stride| stride + 8).collect();
+            let strides = plain.iter().map(|stride| stride.saturating_add(8)).collect();
             self.push(|case| {
                 case.tensor.object = Object::Array;
                 case.tensor.layout = Layout::Strided { strides, lead: 0 };

@@ -6,15 +6,18 @@
 //! Goes in: a vocabulary. Comes out: the same numbered list every time, so that a worker that died can go
 //! on behind the case that killed it.
 
+mod exchange;
 mod layouts;
 mod row;
 
+pub use exchange::ExchangeSweep;
 pub use row::{Row, calibration, rows};
 
 use super::class::{Class, classes};
 use super::sample::Sample;
 use super::{Access, Call, Case, Dtype, Extra, Keys, Keyword, Layout, Object};
 use super::{Probe, Probes, Shape, Tensor, Vocabulary};
+use crate::abi::DLDevice;
 use layouts::{LAYOUTS, Named};
 
 /// All cases of the sweep, by number.
@@ -26,6 +29,7 @@ pub struct Sweep {
     calibration: Vec<Case>,
     /// Single arguments that are not of the calibration.
     near_misses: Vec<(Keyword, &'static Sample)>,
+    devices: Vec<DLDevice>,
 }
 
 /// The parts of the sweep, one after the other.
@@ -87,7 +91,11 @@ impl Sweep {
             })
             .collect();
         let calibration = calibration().map(|(_, case)| case).collect();
-        Self { dtypes, objects, layouts, calibration, near_misses }
+        let devices = match &vocabulary.devices[..] {
+            [] => vec![DLDevice::CPU],
+            devices => devices.to_vec(),
+        };
+        Self { dtypes, objects, layouts, calibration, near_misses, devices }
     }
 
     pub fn len(&self) -> usize {
@@ -96,6 +104,15 @@ impl Sweep {
 
     pub fn is_empty(&self) -> bool {
         self.len() == 0
+    }
+
+    /// The case at a place of another order, in which neighbours lie far apart: a sweep that is stopped early
+    /// has then seen something of every part.
+    pub fn spread_case(&self, place: usize) -> Case {
+        let length = self.len();
+        // The golden ratio spreads evenly; the next number without a common factor meets every case once.
+        let step = (length * 382 / 1000..).find(|&step| gcd(step, length) == 1).unwrap_or(1);
+        self.case((place as u128 * step as u128 % length as u128) as usize)
     }
 
     /// The names of the layouts that every element type is swept in.
@@ -121,7 +138,7 @@ impl Sweep {
     /// If `place` is not below [`Sweep::len`].
     pub fn case(&self, place: usize) -> Case {
         let (part, at) = self.part(place).expect("the place is below the number of cases");
-        match part {
+        let mut case = match part {
             Part::Calibration => self.calibration[at].clone(),
             Part::Probed => self.probed(at),
             Part::Arrays => self.array(at, ARRAY_CALLS, Access::Writable),
@@ -129,8 +146,12 @@ impl Sweep {
             Part::Objects => self.object(at),
             Part::NearMisses => self.near_miss(at),
             Part::Forms => self.form(at),
+        };
+        if !self.devices.contains(&case.tensor.device) || part != Part::Calibration {
+            // Calls of one array come one after another; all are to be made on every device.
+            case.tensor.device = self.devices[(place + place / 97) % self.devices.len()];
         }
-        .normalized()
+        case.normalized()
     }
 
     pub fn iter(&self) -> impl ExactSizeIterator<Item = Case> + '_ {
@@ -179,7 +200,9 @@ impl Sweep {
     fn object(&self, at: usize) -> Case {
         let (call, rest) = (at % OBJECT_CALLS, at / OBJECT_CALLS);
         let object = self.objects[rest % self.objects.len()];
-        let mut tensor = Tensor { object, ..self.few_tensor(rest / self.objects.len()) };
+        // Read-only now and then: an imported array may forget it.
+        let access = if call % 7 == 3 { Access::ReadOnly } else { Access::Writable };
+        let mut tensor = Tensor { object, access, ..self.few_tensor(rest / self.objects.len()) };
         if object == Object::Matrix {
             tensor.shape = Shape::from_slice(&[2, 3]);
             tensor.layout = if rest % 2 == 0 { Layout::C } else { Layout::F };
@@ -261,6 +284,10 @@ fn base_call(number: usize) -> Call {
     }
 }
 
+fn gcd(a: usize, b: usize) -> usize {
+    if b == 0 { a } else { gcd(b, a % b) }
+}
+
 /// Two different probes, another two for the next case.
 fn pair(at: usize) -> Probes {
     let count = Probe::ALL.len();
@@ -284,6 +311,23 @@ mod tests {
             assert_eq!(case.clone().normalized(), case);
             assert_eq!(case, sweep.case(place));
         }
+    }
+
+    #[test]
+    fn the_spread_order_meets_every_case_once_and_every_part_soon() {
+        let vocabulary = Vocabulary {
+            dtypes: Vocabulary::default().dtypes[..2].to_vec(),
+            ..Vocabulary::default()
+        };
+        let sweep = Sweep::new(&vocabulary);
+        let parts: HashSet<String> = (0..sweep.len() / 50)
+            .map(|place| format!("{:?}", sweep.spread_case(place).tensor.object))
+            .collect();
+        assert_eq!(parts.len(), vocabulary.objects.len());
+        let all: HashSet<Case> = sweep.iter().collect();
+        let spread: HashSet<Case> =
+            (0..sweep.len()).map(|place| sweep.spread_case(place)).collect();
+        assert_eq!(spread, all);
     }
 
     #[test]

@@ -3,6 +3,7 @@
 use super::Dtype;
 use crate::abi::DLDevice;
 use smallvec::SmallVec;
+use std::sync::OnceLock;
 
 /// Extents, one per axis; none is negative. Six axes fit without a heap block.
 pub type Shape = SmallVec<[i64; 6]>;
@@ -10,52 +11,149 @@ pub type Shape = SmallVec<[i64; 6]>;
 /// or in an array of size 0.
 pub type Strides = SmallVec<[i64; 6]>;
 
-/// What carries the elements. A number that a backend does not know is "not expressible" there.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Object {
-    /// The library's ordinary array.
-    Array,
-    /// A sub-class of it that adds nothing.
-    Subclass,
-    /// `numpy.matrix` and the like: a sub-class with other semantics (two axes only).
-    Matrix,
-    /// A masked array (no element masked): more than its memory.
-    Masked,
-    /// A record array.
-    Record,
-    /// A field of a structured array: strides wider than the item, as the library itself makes them.
-    Field,
-    /// An array over a file mapping.
-    Memmap,
-    /// An array over memory the library imported from another exporter.
-    Imported,
+/// Declares [`Object`]: variants, names in case texts, and their docs.
+macro_rules! objects {
+    ($($(#[doc = $doc:literal])+ $variant:ident $name:literal,)+) => {
+        /// What carries the elements. One that a backend does not know is "not expressible" there.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+        pub enum Object {
+            $($(#[doc = $doc])+ $variant,)+
+        }
+
+        impl Object {
+            /// In the order of the byte format: append only.
+            pub const ALL: &'static [Self] = &[$(Self::$variant),+];
+
+            /// As case texts and backends written in Python have it.
+            pub fn name(self) -> &'static str {
+                match self {
+                    $(Self::$variant => $name,)+
+                }
+            }
+        }
+    };
 }
 
-impl Object {
-    /// In the order of the byte format: append only.
-    pub const ALL: [Self; 8] = [
-        Self::Array,
-        Self::Subclass,
-        Self::Matrix,
-        Self::Masked,
-        Self::Record,
-        Self::Field,
-        Self::Memmap,
-        Self::Imported,
-    ];
-
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Array => "array",
-            Self::Subclass => "subclass",
-            Self::Matrix => "matrix",
-            Self::Masked => "masked",
-            Self::Record => "recarray",
-            Self::Field => "field",
-            Self::Memmap => "memmap",
-            Self::Imported => "imported",
-        }
-    }
+objects! {
+    /// The library's ordinary array.
+    Array "array",
+    /// A sub-class of it that adds nothing.
+    Subclass "subclass",
+    /// `numpy.matrix` and the like: a sub-class with other semantics (two axes only).
+    Matrix "matrix",
+    /// A masked array (no element masked): more than its memory.
+    Masked "masked",
+    /// A record array.
+    Record "recarray",
+    /// A field of a structured array: strides wider than the item, as the library itself makes them.
+    Field "field",
+    /// An array over a file mapping.
+    Memmap "memmap",
+    /// An array over memory the library imported from another exporter.
+    Imported "imported",
+    /// An array of a type narrower than a byte whose elements lie side by side, the first in the low bits. Its
+    /// strides count elements.
+    Packed "packed",
+    /// Part of a computation that is differentiated.
+    Grad "requires-grad",
+    /// A result of such a computation.
+    GradResult "grad-result",
+    /// A learnable parameter.
+    Parameter "parameter",
+    /// A view that stands for the complex conjugate of its memory.
+    Conj "conj",
+    /// A view that stands for the negative of its memory.
+    Neg "neg",
+    /// Coordinates and values, no strided memory.
+    Sparse "sparse",
+    /// Sparse in compressed rows.
+    SparseRows "sparse-csr",
+    /// In a layout of a vendor's library.
+    Opaque "opaque-layout",
+    /// Shape and dtype without memory.
+    Meta "meta",
+    /// Poses as an array of a device, without memory.
+    Fake "fake",
+    /// An object of a wrapping class that forwards to an inner array.
+    Wrapper "wrapper",
+    /// Integers with a scale that stand for reals.
+    Quantised "quantised",
+    /// A list of arrays under one name.
+    Nested "nested",
+    /// A view that the library's own broadcasting made: strides of zero.
+    Broadcast "broadcast",
+    /// A view behind the start of its storage.
+    Slice "slice",
+    /// A view from the end backwards, made by the library's own means.
+    Reversed "reversed",
+    /// Its axes permuted by the library's own means.
+    Transposed "transposed",
+    /// Outside of the recording of gradients.
+    Inference "inference",
+    /// Its memory was taken away: resized to nothing.
+    Resized "resized",
+    /// In memory that processes share.
+    Shared "shared",
+    /// In page-locked memory.
+    Pinned "pinned",
+    /// In the memory of a host that a device reaches.
+    HostMemory "host-memory",
+    /// Its buffer was freed.
+    Deleted "deleted",
+    /// Its buffer was given away to a computation.
+    Donated "donated",
+    /// Spread over several devices.
+    Sharded "sharded",
+    /// The same on several devices.
+    Replicated "replicated",
+    /// A placeholder inside a traced function.
+    Traced "traced",
+    /// A placeholder inside a differentiated function.
+    Differentiated "differentiated",
+    /// A placeholder inside a vectorised function.
+    Batched "batched",
+    /// A key of a random number generator.
+    Key "key",
+    /// A mutable variable.
+    Variable "variable",
+    /// Text.
+    Text "text",
+    /// A handle to something else.
+    Resource "resource",
+    /// A value of any type.
+    Variant "variant",
+    /// Rows of different lengths.
+    Ragged "ragged",
+    /// Some elements are missing.
+    Nulls "nulls",
+    /// Has room for missing elements; none is missing.
+    Nullable "nullable",
+    /// An extension type around a storage array.
+    Extension "extension",
+    /// Several pieces under one name.
+    Chunked "chunked",
+    /// An array of more than one axis where the ordinary one has one.
+    Tensor "tensor",
+    /// One bit per truth value.
+    Bits "bits",
+    /// Values with a dictionary.
+    Dictionary "dictionary",
+    /// A scalar of the library where it is no array of rank 0.
+    Scalar "scalar",
+    /// Not computed yet.
+    Lazy "lazy",
+    /// Still being computed on another queue.
+    Pending "pending",
+    /// A result of the library's own computation.
+    Computed "computed",
+    /// Made for reading only by the library's own means.
+    Frozen "frozen",
+    /// A buffer without a type of its own.
+    Buffer "buffer",
+    /// A vector of short vectors.
+    Vectors "vectors",
+    /// An array over memory that another library owns.
+    Borrowed "borrowed",
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -123,17 +221,47 @@ impl Contents {
                 }
             }
             Self(seed) => {
-                // splitmix64: every byte differs between seeds, and neighbours differ.
-                let mut state = u64::from(seed).wrapping_mul(0x9e37_79b9_7f4a_7c15);
-                for chunk in memory.chunks_mut(8) {
-                    state = state.wrapping_add(0x9e37_79b9_7f4a_7c15);
-                    let mut z = state;
-                    z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-                    z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-                    let bytes = (z ^ (z >> 31)).to_le_bytes();
-                    chunk.copy_from_slice(&bytes[..chunk.len()]);
-                }
+                let kept = numbers(seed);
+                let (front, rest) = memory.split_at_mut(memory.len().min(kept.len()));
+                front.copy_from_slice(&kept[..front.len()]);
+                Splitmix::after(seed, KEPT_BYTES).fill(rest);
             }
+        }
+    }
+}
+
+/// Bytes of a seed's numbers that are kept: most arrays are smaller.
+const KEPT_BYTES: usize = 1 << 10;
+
+/// The first numbers of a seed, made once: most cases are filled with them.
+fn numbers(seed: u8) -> &'static [u8; KEPT_BYTES] {
+    static NUMBERS: [OnceLock<Box<[u8; KEPT_BYTES]>>; 256] = [const { OnceLock::new() }; 256];
+    NUMBERS[usize::from(seed)].get_or_init(|| {
+        let mut bytes = Box::new([0; KEPT_BYTES]);
+        Splitmix::after(seed, 0).fill(&mut bytes[..]);
+        bytes
+    })
+}
+
+/// splitmix64: every byte differs between seeds, and neighbours differ.
+struct Splitmix(u64);
+
+impl Splitmix {
+    const STEP: u64 = 0x9e37_79b9_7f4a_7c15;
+
+    /// The state after the first `bytes`, a multiple of 8.
+    fn after(seed: u8, bytes: usize) -> Self {
+        Self(Self::STEP.wrapping_mul(u64::from(seed) + bytes as u64 / 8))
+    }
+
+    fn fill(mut self, memory: &mut [u8]) {
+        for chunk in memory.chunks_mut(8) {
+            self.0 = self.0.wrapping_add(Self::STEP);
+            let mut z = self.0;
+            z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+            z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+            let bytes = (z ^ (z >> 31)).to_le_bytes();
+            chunk.copy_from_slice(&bytes[..chunk.len()]);
         }
     }
 }
@@ -286,3 +414,6 @@ pub(super) fn contiguous(shape: &[i64], item_size: usize, walk: Walk) -> Strides
     }
     strides
 }
+
+/// Stands between the Python statements that build an array and the functions that tell of it.
+pub const VIEW_MARK: &str = "# (what the library tells of it)\n";

@@ -10,10 +10,11 @@
 //! Of the array everything but shape and dtype is left out where it is as in [`Tensor::plain`]: `order='F'`
 //! or `strides=(…)` with `lead=…` in bytes, `writable=False`, `contents=…`, `object='…'`, `device=(…)`.
 //! A positional `None` comes first in the call, `foo=1` (the unknown keyword) and `**fresh` (names made at
-//! run time) last; keywords stand in the order in which they are passed. Probes follow behind ` + `.
+//! run time) last; keywords stand in the order in which they are passed. Probes and exchange steps follow
+//! behind ` + `.
 
-use super::{Access, Arg, ByteOrder, Call, Case, Contents, Dtype, Extra, Keys, Layout};
-use super::{Object, Probes, Scalar, SeqKind, Tensor, Value};
+use super::{Access, Arg, ByteOrder, Call, Case, Contents, Dtype, ExchangeStep, Extra, Keys};
+use super::{Layout, Object, Probe, Probes, Scalar, SeqKind, Tensor, Value};
 use crate::abi::DLDevice;
 use std::fmt::{self, Display, Formatter, Write};
 
@@ -154,14 +155,14 @@ impl Display for Scalar {
 impl Display for Probes {
     /// Names with commas between; `all` for every probe.
     fn fmt(&self, f: &mut Formatter) -> fmt::Result {
-        if *self == Self::ALL {
-            return f.write_str("all");
-        }
-        for (place, probe) in self.iter().enumerate() {
+        let all = self.iter().count() == Probe::ALL.len();
+        let probes = self.iter().filter(|_| !all).map(Probe::name);
+        let names = all.then_some("all").into_iter().chain(probes);
+        for (place, name) in names.chain(self.steps().map(ExchangeStep::name)).enumerate() {
             if place > 0 {
                 f.write_str(", ")?;
             }
-            f.write_str(probe.name())?;
+            f.write_str(name)?;
         }
         Ok(())
     }

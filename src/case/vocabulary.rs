@@ -2,7 +2,7 @@
 //! no run is spent on arrays that cannot be built.
 
 use super::{Dtype, MAX_NDIM, Object};
-use crate::abi::DLDevice;
+use crate::abi::{DLDataType, DLDataTypeCode, DLDevice};
 
 /// What a backend can express, each with the weight with which it is drawn.
 #[derive(Clone, Debug)]
@@ -12,10 +12,24 @@ pub struct Vocabulary {
     pub max_ndim: usize,
     /// All equally often.
     pub devices: Vec<DLDevice>,
+    /// How arguments are spelled.
+    pub surface: Surface,
 }
 
+/// What carries the arguments of a call.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Surface {
+    /// Keywords and objects of any type.
+    Python,
+    /// A struct of numbers.
+    C,
+}
+
+/// The objects that NumPy has stand first in [`Object::ALL`].
+const NUMPY_OBJECTS: usize = 8;
+
 impl Default for Vocabulary {
-    /// Everything that a case can say, on the CPU. Usual types make up two thirds; each exotic one is met
+    /// Everything that NumPy could have, on the CPU. Usual types make up two thirds; each exotic one is met
     /// within a few hundred draws; the types without bytes are favoured, because they have crashed
     /// exporters (EXC-NO-CRASH).
     fn default() -> Self {
@@ -42,21 +56,52 @@ impl Default for Vocabulary {
             .map(|&(dtype, weight)| (dtype.swapped(), (weight / 5).max(1)))
             .collect();
         dtypes.extend(swapped);
-        let objects = Object::ALL
-            .map(|object| {
-                (
-                    object,
-                    match object {
-                        Object::Array => 200,
-                        // Python code that never frees all it allocates in the same run: each costs a
-                        // search for leaks.
-                        Object::Masked => 1,
-                        _ => 4,
-                    },
-                )
+        let objects = (Object::ALL[..NUMPY_OBJECTS].iter())
+            .map(|&object| match object {
+                Object::Array => (object, 200),
+                // Python code that never frees all it allocates in the same run: each costs a search for
+                // leaks.
+                Object::Masked => (object, 1),
+                _ => (object, 4),
             })
-            .to_vec();
-        Self { dtypes, objects, max_ndim: MAX_NDIM, devices: vec![DLDevice::CPU] }
+            .collect();
+        Self {
+            dtypes,
+            objects,
+            max_ndim: MAX_NDIM,
+            devices: vec![DLDevice::CPU],
+            surface: Surface::Python,
+        }
+    }
+}
+
+impl Vocabulary {
+    /// What an exporter in C can be asked that names these types and devices. `None`: all types with one lane,
+    /// host memory.
+    pub fn of_c(triples: Option<&[DLDataType]>, devices: Option<&[DLDevice]>) -> Self {
+        let offers = |triple: DLDataType| match triples {
+            Some(triples) => triples.contains(&triple),
+            None => triple.lanes == 1 && triple.code.0 <= DLDataTypeCode::FLOAT4_E2M1FN.0,
+        };
+        let mut dtypes: Vec<(Dtype, u16)> = Vec::new();
+        for row in 0..Dtype::TABLE.len() as u8 {
+            let dtype = Dtype::from_row(row, 0);
+            let Some(triple) = dtype.info().triple.filter(|&triple| offers(triple)) else {
+                continue;
+            };
+            // `longlong` is another name of int64.
+            if dtypes.iter().all(|(other, _)| other.info().triple != Some(triple)) {
+                dtypes.push((dtype, if dtype.is_standard() { 20 } else { 6 }));
+            }
+        }
+        let mut objects = vec![(Object::Array, 100)];
+        if dtypes.iter().any(|(dtype, _)| dtype.is_narrow()) {
+            // With any other type it is an array.
+            objects.push((Object::Packed, 100));
+        }
+        let devices = devices.filter(|devices| !devices.is_empty()).unwrap_or(&[DLDevice::CPU]);
+        let devices = devices.to_vec();
+        Self { dtypes, objects, max_ndim: MAX_NDIM, devices, surface: Surface::C }
     }
 }
 

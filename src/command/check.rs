@@ -1,7 +1,7 @@
 //! `check`: the exhaustive sweep, in worker processes that may die.
 
 use super::arena;
-use super::lab::Lab;
+use super::lab::{Lab, SweepKind};
 use super::options::{Effort, Keeping, Output, Subject};
 use super::record::{Met, Recorder};
 use super::summary::{self, StatusLine, Summary};
@@ -30,12 +30,17 @@ Examples:
   dlpack-fuzz check numpy
   dlpack-fuzz check numpy --profile strict --quiet --json
   dlpack-fuzz check numpy --env envs/numpy-2.3.5
+  dlpack-fuzz check --exchange-api --backend tvm-ffi --env envs/tvm-ffi
 
 Exit status: 0 nothing new, 1 findings, 2 could not run.")]
 pub struct Check {
     /// The same as --backend
     #[arg(value_name = "BACKEND")]
     library: Option<String>,
+    /// Check the C exchange API (`__dlpack_c_exchange_api__`) of the backend's arrays instead: each of its
+    /// functions on every kind of array. A backend without one cannot be checked
+    #[arg(long)]
+    exchange_api: bool,
     #[command(flatten)]
     subject: Subject,
     #[command(flatten)]
@@ -58,7 +63,8 @@ impl Check {
         if let Some(backend) = self.library.take() {
             self.subject.backend = backend;
         }
-        let lab = Lab::open(&self.subject)?;
+        let sweep = if self.exchange_api { SweepKind::ExchangeApi } else { SweepKind::Calls };
+        let lab = Lab::open(&self.subject)?.sweeping(sweep);
         let mut recorder = Recorder::open(&lab, &self.keeping.findings, None)?;
         process::catch_interrupts();
         let scratch = Scratch::new().at(&std::env::temp_dir())?;

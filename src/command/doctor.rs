@@ -5,6 +5,7 @@ use super::lab::Lab;
 use super::options::{Output, Subject, project};
 use super::{Failure, Status, print};
 use clap::Args;
+use dlpack_fuzz::backend;
 use dlpack_fuzz::host::interpreter::{self, python_of};
 use serde_json::json;
 use std::fmt::Write;
@@ -48,7 +49,7 @@ impl Doctor {
 
     fn examine(&self) -> Vec<Line> {
         let mut lines = vec![good("dlpack-fuzz", env!("CARGO_PKG_VERSION"))];
-        let env = interpreter::environment(self.subject.env.as_deref());
+        let env = backend::environment(self.subject.env.as_deref(), &self.subject.backend);
         let python = python_of(&env);
         let version =
             engine::answer(&python, &["-I", "-c", "import sys; print(sys.version.split()[0])"]);
@@ -86,6 +87,16 @@ impl Doctor {
             lines.push(match engine::answer(&python, &["-I", "-c", &script]) {
                 Some(version) => good(package, version),
                 None => lacking(package, format!("missing ({what_for}); get it: {}", pip(package))),
+            });
+        }
+        for entry in backend::REGISTRY.iter().filter(|entry| entry.env != "numpy") {
+            let own = env.with_file_name(entry.env);
+            lines.push(match python_of(&own).exists() {
+                true => good(entry.name, own.display().to_string()),
+                false => lacking(
+                    entry.name,
+                    format!("no environment; get it: scripts/setup {}", entry.env),
+                ),
             });
         }
         lines.push(good(

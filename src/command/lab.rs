@@ -17,6 +17,17 @@ pub struct Lab {
     pub known: Known,
     /// The environment's folder.
     pub env: PathBuf,
+    /// What its workers sweep.
+    pub sweep: SweepKind,
+}
+
+/// Which list of cases `check` makes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SweepKind {
+    /// Every kind of `__dlpack__` call.
+    Calls,
+    /// Every step on the C exchange API.
+    ExchangeApi,
 }
 
 impl Lab {
@@ -25,7 +36,12 @@ impl Lab {
         subject.profile()?;
         let env = subject.environment()?;
         let known = Known::load(&subject.known_folder(), &subject.backend)?;
-        Ok(Self { subject: subject.clone(), known, env })
+        Ok(Self { subject: subject.clone(), known, env, sweep: SweepKind::Calls })
+    }
+
+    /// The same lab for another sweep.
+    pub fn sweeping(self, sweep: SweepKind) -> Self {
+        Self { sweep, ..self }
     }
 
     /// How long one case may take.
@@ -49,6 +65,9 @@ impl Lab {
     fn arguments(&self, steer: Option<&Path>) -> Vec<OsString> {
         let mut arguments = vec![OsString::from("worker")];
         arguments.extend(self.subject.arguments());
+        if self.sweep == SweepKind::ExchangeApi {
+            arguments.push("--exchange-api".into());
+        }
         if let Some(steer) = steer {
             arguments.push("--steer".into());
             arguments.push(steer.into());

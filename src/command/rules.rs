@@ -4,6 +4,7 @@ use super::options::Output;
 use super::{Failure, Status, print};
 use clap::Args;
 use dlpack_fuzz::oracle::catalogue::{self, State};
+use dlpack_fuzz::oracle::planted;
 use serde_json::json;
 use std::fmt::Write;
 
@@ -33,7 +34,8 @@ fn as_table() -> String {
     let mut text = String::new();
     for entry in all {
         let state = match entry.state {
-            State::Judged => String::new(),
+            State::Judged => planted::why_none(entry.id)
+                .map_or_else(String::new, |reason| format!("  [no planted fault: {reason}]")),
             State::NotObservable(reason) => format!("  [not observable: {reason}]"),
         };
         let _ = writeln!(text, "{:width$}  {:7} {}{state}", entry.id, entry.level, entry.statement);
@@ -45,6 +47,7 @@ fn as_table() -> String {
         all.len(),
         all.len() - judged
     );
+    let _ = writeln!(text, "{}.", planted::score());
     text
 }
 
@@ -58,6 +61,7 @@ fn as_json() -> String {
             json!({
                 "id": entry.id, "level": entry.level, "family": entry.family, "since": entry.since,
                 "statement": entry.statement, "source": entry.source, "state": state, "reason": reason,
+                "planted_faults": planted::of(entry.id),
             })
         })
         .collect();

@@ -3,8 +3,7 @@
 use super::options::Subject;
 use super::{At, Failure, Status};
 use clap::Args;
-use dlpack_fuzz::case::Vocabulary;
-use dlpack_fuzz::case::sweep::Sweep;
+use dlpack_fuzz::case::sweep::{ExchangeSweep, Sweep};
 use dlpack_fuzz::finding::{Cause, Known};
 use dlpack_fuzz::host::steering::Steering;
 use dlpack_fuzz::host::worker::{Bench, Outlet, journal};
@@ -19,6 +18,9 @@ pub struct Work {
     /// The page of shared memory that the parent made
     #[arg(long)]
     journal: PathBuf,
+    /// Sweep the C exchange API, which the backend must have
+    #[arg(long)]
+    exchange_api: bool,
     /// Cases that are not to be run in sweeps
     #[arg(long)]
     steer: Option<PathBuf>,
@@ -31,12 +33,18 @@ impl Work {
             Err(failure) => outlet.fail(&Error(failure.to_string())),
             Ok((session, known, steering)) => {
                 let versions = session.versions();
-                let sweep = Sweep::new(&Vocabulary::default());
+                let sweep = Sweep::new(&session.vocabulary());
+                let exchange = ExchangeSweep::new(&session.vocabulary());
+                let length = if self.exchange_api { exchange.len() } else { sweep.len() };
+                let case_at = |place: u64| match self.exchange_api {
+                    true => exchange.case(place as usize),
+                    false => sweep.spread_case(place as usize),
+                };
                 let bench = Bench {
                     session,
                     profile: self.subject.profile()?,
                     journal: journal(&self.journal)?,
-                    sweep: (sweep.len() as u64, &|place| sweep.case(place as usize)),
+                    sweep: (length as u64, &case_at),
                     steers: &|case| {
                         steering.steers(case)
                             || !self.subject.ignore_known && known.steers(case, &versions).is_some()
@@ -62,6 +70,10 @@ impl Work {
             Some(path) => Steering::read(path).at(path)?,
         };
         let known = Known::load(&self.subject.known_folder(), &self.subject.backend)?;
-        Ok((Session::open(&self.subject.options())?, known, steering))
+        let session = Session::open(&self.subject.options())?;
+        if self.exchange_api {
+            session.require_exchange_api()?;
+        }
+        Ok((session, known, steering))
     }
 }

@@ -98,6 +98,7 @@ fn needs(case: &Case) -> Vec<String> {
         Extra::Positional => words.push("positional".into()),
     }
     words.extend(case.probes.iter().map(|probe| format!("+{}", probe.name())));
+    words.extend(case.probes.steps().map(|step| format!("+{}", step.name())));
     words
 }
 

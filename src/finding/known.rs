@@ -37,9 +37,10 @@ struct File {
 }
 
 impl Known {
-    /// Reads `<dir>/<backend>.toml`; without that file nothing is known.
+    /// Reads `<dir>/<backend>.toml`; without that file nothing is known. `c:PATH?…` has the file
+    /// `c-<name of the shared object>.toml`.
     pub fn load(dir: &Path, backend: &str) -> Result<Self, Error> {
-        let path = dir.join(format!("{backend}.toml"));
+        let path = dir.join(format!("{}.toml", file_stem(backend)));
         match std::fs::read_to_string(&path) {
             Ok(text) => Self::parse(&text, &path.display().to_string()),
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(Self::default()),
@@ -95,6 +96,14 @@ impl Known {
     }
 }
 
+/// The name of the backend's file, without its end.
+fn file_stem(backend: &str) -> String {
+    let Some(path) = backend.strip_prefix("c:") else { return backend.to_owned() };
+    let path = path.split('?').next().unwrap_or_default();
+    let name = Path::new(path).file_stem().unwrap_or_default();
+    format!("c-{}", name.to_string_lossy())
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -118,6 +127,12 @@ mod tests {
         let evidence =
             Evidence { key: key.into(), expected: "a".into(), seen: "b".into(), facts: vec![] };
         Cause::Violation(Violation { rule: rule.into(), grade: Grade::Violation, evidence })
+    }
+
+    #[test]
+    fn a_shared_object_has_a_file_by_its_name() {
+        assert_eq!(file_stem("numpy"), "numpy");
+        assert_eq!(file_stem("c:./a/libx.so?fault=y"), "c-libx");
     }
 
     const SIGFPE: Death = Death::Signal(libc::SIGFPE);

@@ -6,13 +6,14 @@
 //! the fault shows (every fact is found as it was reported), 0 if it does not, 2 if that cannot be decided.
 //! For a crash it makes the calls; dying is the answer.
 
+mod exchange;
 mod facts;
 mod template;
 
 use super::python::{self, CALLEE, Needs};
 use super::{Cause, Crash, Death, Versions, Violation};
 use crate::abi::DLDevice;
-use crate::case::{Case, Probe};
+use crate::case::{Case, Probe, VIEW_MARK};
 use crate::oracle::catalogue;
 use crate::oracle::{Fact, Of, ProbeName, What};
 use crate::report::prose::{ascii, wrap};
@@ -73,6 +74,10 @@ impl<'a> Script<'a> {
     fn call(&mut self, of: Of) -> String {
         let call = match of {
             Of::Export => self.input.case.call.clone(),
+            Of::FromPy => {
+                self.need("exchange_export");
+                return "exchange_export(x)".into();
+            }
             Of::Probe(ProbeName(probe)) => probe.call(&self.input.case.call, self.input.own),
         };
         python::call(&call, &mut self.needs)
@@ -135,7 +140,15 @@ impl<'a> Script<'a> {
             Death::Hang => "the call does not come back".into(),
         };
         self.need("import sys");
-        if let [only] = exports[..] {
+        for (part, call) in exchange::calls(self.input.case) {
+            self.need(part);
+            self.need("attempt");
+            self.line(&format!("print({}, flush=True)", text(&format!("{CALLING}{call}"))));
+            self.line(&format!("attempt(lambda: {call})"));
+        }
+        if let [only] = exports[..]
+            && !self.input.case.probes.asks_exchange()
+        {
             let call = self.call(only);
             self.line(&format!("print({}, flush=True)", text(&format!("{CALLING}{call}: {fate}"))));
             self.line("try:");
@@ -160,6 +173,7 @@ impl<'a> Script<'a> {
         match fact.what {
             What::DeviceMethod => return "x.__dlpack_device__()".into(),
             What::DeviceForm => return "types in x.__dlpack_device__()".into(),
+            what if what.is_exchange() => return exchange::look_up(fact, self.input.case),
             _ => {}
         }
         let what = serde_json::to_value(fact.what).expect("a unit variant is a string");
@@ -184,7 +198,7 @@ impl<'a> Script<'a> {
                 format!("{part}(lambda: {}) is not None", self.call(fact.of))
             }
             What::PendingError => format!("{part}(lambda: {})", self.call(fact.of)),
-            What::ReferenceGrowth => {
+            What::ReferenceGrowth | What::MemoryGrowth => {
                 let calls = self.round().into_iter().map(|call| format!("lambda: {call}"));
                 format!("{part}({})", calls.collect::<Vec<_>>().join(", "))
             }
@@ -192,20 +206,24 @@ impl<'a> Script<'a> {
                 let others = exports(facts).into_iter().filter(|of| *of != fact.of).map(variable);
                 format!("{part}({}, {})", variable(fact.of), others.collect::<Vec<_>>().join(", "))
             }
+            what if what.is_exchange() => exchange::look_up(fact, self.input.case),
             _ => format!("{part}({})", variable(fact.of)),
         }
     }
 
     fn finish(self) -> String {
         let input = self.input;
-        let parts = parts(&self.needs);
+        // What the array's own statements define stands in the place of the template's part.
+        let mut parts = parts(&self.needs);
+        parts.retain(|part| !input.build.contains(&format!("\ndef {}(", part.name)));
         let imports: String =
             parts.iter().filter(|part| part.is_import()).map(|part| part.code).collect();
         let helpers: String =
             parts.iter().filter(|part| !part.is_import()).map(|part| part.code).collect();
         let space = if helpers.is_empty() { "\n" } else { "\n\n" };
+        let (build, view) = input.build.split_once(VIEW_MARK).unwrap_or((input.build, ""));
         let mut script = header(input);
-        let _ = write!(script, "{imports}{helpers}{space}{}", input.build);
+        let _ = write!(script, "{imports}{helpers}{space}{build}");
         if !script.ends_with('\n') {
             script.push('\n');
         }
@@ -219,6 +237,10 @@ impl<'a> Script<'a> {
         if self.needs.0.contains("own") {
             script.push_str("own = x.__dlpack_device__()\n");
         }
+        if parts.iter().any(|part| part.name == "source view") {
+            // Instead of what the part has for arrays that tell it as NumPy's do.
+            script.push_str(view);
+        }
         script.push('\n');
         script.push_str(&self.body);
         script
@@ -226,9 +248,10 @@ impl<'a> Script<'a> {
 }
 
 /// The exports that the facts speak of, the case's own first and always: it may be what makes the others
-/// differ.
+/// differ. The exchange API does without.
 fn exports(facts: &[Fact]) -> Vec<Of> {
-    let mut exports = vec![Of::Export];
+    let is_alone = !facts.is_empty() && facts.iter().all(|fact| fact.of == Of::FromPy);
+    let mut exports = if is_alone { vec![] } else { vec![Of::Export] };
     for fact in facts {
         if needs_result(fact.what) && !exports.contains(&fact.of) {
             exports.push(fact.of);
@@ -240,6 +263,7 @@ fn exports(facts: &[Fact]) -> Vec<Of> {
 fn variable(of: Of) -> String {
     match of {
         Of::Export => "export".into(),
+        Of::FromPy => "from_py".into(),
         Of::Probe(ProbeName(probe)) => Probe::name(probe).replace(['-', '.'], "_"),
     }
 }
@@ -272,7 +296,10 @@ fn header(input: &ReproInput) -> String {
 fn versions(versions: &Versions) -> String {
     let mut words: Vec<_> =
         (versions.libraries.iter()).map(|(name, version)| format!("{name} {version}")).collect();
-    words.push(format!("Python {}", versions.python));
+    // No interpreter takes part in the run of an exporter in C.
+    if !versions.python.is_empty() {
+        words.push(format!("Python {}", versions.python));
+    }
     words.join(", ")
 }
 

@@ -55,9 +55,11 @@ pub unsafe fn read(pointer: usize, kind: Kind, source: &Source, dtype: Dtype) ->
     }
 }
 
+/// Reads a tensor alone.
+///
 /// # Safety
 /// As [`read`]; `tensor` was copied out of the struct.
-unsafe fn read_tensor(tensor: &DLTensor, source: &Source, dtype: Dtype) -> Option<DlTensor> {
+pub unsafe fn read_tensor(tensor: &DLTensor, source: &Source, dtype: Dtype) -> Option<DlTensor> {
     if !(0..=MOST_AXES).contains(&tensor.ndim) {
         return None;
     }
@@ -165,14 +167,23 @@ impl<'a> View<'a> {
     /// # Safety
     /// The source is alive; the export's memory is what the exporter says.
     unsafe fn compare(&self, source: &Source, dtype: Dtype, memory: Memory) -> Elements {
-        let (Some(address), Some(allocation)) = (source.address, &source.allocation) else {
-            return Elements::NotRead("the source's address is not known");
+        let (address, allocation) = match (source.address, &source.allocation, &source.values) {
+            (Some(address), Some(allocation), _) => (address, allocation),
+            // SAFETY: as the caller promises; the values have the shape that `of` has checked.
+            (_, _, Some(values)) => unsafe {
+                return self.compare_with(values.as_ptr() as usize, &self.compact(), dtype);
+            },
+            _ => return Elements::NotRead("the source's address is not known"),
         };
         let (low, high) = self.bounds();
         if memory != Memory::Distinct
             && (low < allocation.start as i128 || high > allocation.end as i128)
         {
             return Elements::OutOfBounds { low, high };
+        }
+        if let Some(values) = &source.values {
+            // SAFETY: the export's bounds were checked above; the values have this very shape.
+            return unsafe { self.compare_with(values.as_ptr() as usize, &self.compact(), dtype) };
         }
         let itself = self.first == address
             && dtype.order == ByteOrder::Native
@@ -186,12 +197,30 @@ impl<'a> View<'a> {
             // The same bytes, inside the allocation: without a sanitizer reading them tells nothing.
             return Elements::Same;
         }
+        // SAFETY: both sides lie inside the spans that were checked above.
+        unsafe { self.compare_with(address, &source.strides, dtype) }
+    }
+
+    /// Byte strides of this shape without gaps.
+    fn compact(&self) -> Shape {
+        let mut strides = Shape::from_elem(0, self.shape.len());
+        let mut step = self.item_size as i64;
+        for (stride, &extent) in strides.iter_mut().zip(self.shape).rev() {
+            *stride = step;
+            step = step.saturating_mul(extent);
+        }
+        strides
+    }
+
+    /// # Safety
+    /// Every element of this view, and of the same shape at `address` with these strides, can be read.
+    unsafe fn compare_with(&self, address: usize, strides: &[i64], dtype: Dtype) -> Elements {
         let mut verdict = Elements::Same;
-        let mut walk = Walk::over(self.shape, &self.strides, &source.strides);
+        let mut walk = Walk::over(self.shape, &self.strides, strides);
         loop {
             let mine = self.first.wrapping_add_signed(walk.offsets.0 as isize);
             let theirs = address.wrapping_add_signed(walk.offsets.1 as isize);
-            // SAFETY: both addresses lie inside the spans that were checked above.
+            // SAFETY: as the caller promises.
             let (mine, theirs) = unsafe {
                 (
                     std::slice::from_raw_parts(mine as *const u8, self.item_size),

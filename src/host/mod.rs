@@ -4,19 +4,22 @@
 //! to start is an [`Error`] that says what to do; what an exporter does is never an error here.
 
 mod arguments;
+mod c;
 mod consumer;
 mod errors;
+mod exchange;
 mod export;
 pub mod interpreter;
 pub mod journal;
 pub mod outbox;
 pub mod process;
+mod runner;
 pub mod scratch;
 mod session;
 pub mod steering;
 pub mod worker;
 
-pub use session::Session;
+pub use runner::Session;
 
 use std::fmt;
 use std::path::PathBuf;
@@ -26,7 +29,7 @@ use std::path::PathBuf;
 pub struct Options {
     /// The virtual environment; `None`: `DLPACK_FUZZ_ENV` or the one this program was built with.
     pub env: Option<PathBuf>,
-    /// A name of the registry, or `py:MODULE:FUNCTION`.
+    /// A name of the registry, `py:MODULE:FUNCTION`, or `c:PATH`.
     pub backend: String,
 }
 

@@ -3,13 +3,14 @@
 use super::arguments::Arguments;
 use super::export::{Exportee, Exporting};
 use super::interpreter::{self, sentence};
-use super::{Detail, Error, Options, Versions, consumer, errors};
+use super::{Detail, Error, Options, Versions, consumer, errors, exchange};
+use crate::abi::exchange::{ATTRIBUTE, ATTRIBUTE_OLD};
 use crate::abi::{DLDevice, KNOWN_VERSION};
 use crate::backend::{self, Backend, Built, Inexpressible};
-use crate::case::{Arg, Call, Case, Keyword, Probe, Probes};
+use crate::case::{Arg, Call, Case, Keyword, Probe, Probes, Tensor, Vocabulary};
 use crate::oracle::{
-    ErrorClass, Exportable, Exporter, Growth, Ledger, Memory, Observation, Outcome, Source,
-    decision,
+    ErrorClass, Exchange, Exportable, Exporter, Growth, Ledger, Memory, Observation, Outcome,
+    Route, Source, decision,
 };
 use pyo3::ffi;
 use pyo3::prelude::*;
@@ -22,8 +23,8 @@ use std::sync::{Mutex, PoisonError};
 static RUNNING: Mutex<()> = Mutex::new(());
 
 /// Rounds that confirm a leak: a cache fills in the first few, a leak grows in all of them.
-const WARM_UP_ROUNDS: u32 = 16;
-const GROWTH_ROUNDS: u32 = 64;
+pub(super) const WARM_UP_ROUNDS: u32 = 16;
+pub(super) const GROWTH_ROUNDS: u32 = 64;
 
 /// What an export gave and what it was given.
 type Held<'py> = (Option<Bound<'py, PyAny>>, Arguments<'py>);
@@ -36,20 +37,24 @@ pub struct Session {
     env: PathBuf,
     /// The source's allocation before the exports.
     snapshot: Vec<u8>,
+    /// The exchange table that was met first.
+    remembered: exchange::Remembered,
 }
 
 impl Session {
     /// Starts the interpreter (once per process), imports the backend's library and probes which keywords
     /// its exporters know.
     pub fn open(options: &Options) -> Result<Self, Error> {
-        let env = interpreter::environment(options.env.as_deref());
+        let env = backend::environment(options.env.as_deref(), &options.backend);
         interpreter::start(&env)?;
         Python::attach(|py| {
             let backend = backend::open(py, &options.backend)?;
             let exporting = Exporting::new(py)
                 .map_err(|error| Error(format!("set-up failed: {}", sentence(py, &error))))?;
+            let remembered = exchange::Remembered::new(py);
+            let snapshot = Vec::new();
             let mut session =
-                Self { backend, exporting, exporter: UNPROBED, env, snapshot: Vec::new() };
+                Self { backend, exporting, exporter: UNPROBED, env, snapshot, remembered };
             session.exporter = session.probe(py)?;
             Ok(session)
         })
@@ -77,6 +82,30 @@ impl Session {
         })
     }
 
+    /// An error if the type of the backend's arrays has no C exchange API under any name.
+    pub fn require_exchange_api(&self) -> Result<(), Error> {
+        Python::attach(|py| {
+            let built = (self.backend.build(py, &Tensor::plain())).map_err(|error| {
+                Error(format!("{} cannot build six float32: {}", self.backend.name(), error.0))
+            })?;
+            if self.remembered.has_api(py, &built.object) {
+                return Ok(());
+            }
+            let kind = built.object.get_type();
+            Err(Error(format!(
+                "{} has no C exchange API: {kind} has neither {ATTRIBUTE} nor {ATTRIBUTE_OLD} \
+                 (the API is optional, so that is no finding); check it without --exchange-api, or \
+                 name another --backend",
+                self.backend.name()
+            )))
+        })
+    }
+
+    /// What the backend can be asked to build.
+    pub fn vocabulary(&self) -> Vocabulary {
+        self.backend.vocabulary()
+    }
+
     /// Python statements that leave the case's array in `x`.
     pub fn source(&self, case: &Case) -> String {
         self.backend.source(&case.tensor)
@@ -102,6 +131,7 @@ impl Session {
     ) -> Result<Observation, Inexpressible> {
         let blocks = self.backend.live_blocks();
         let built = self.backend.build(py, &case.tensor)?;
+        let exchange = self.try_exchange(py, &built, case, detail);
         let before = references(&built);
         let (device_before, own) = self.exporting.device(py, &built.object, detail);
         self.take_snapshot(&built.source);
@@ -151,6 +181,8 @@ impl Session {
         source.unchanged = unchanged;
         drop((object, array, owner));
         ledger.blocks = match (blocks, self.backend.live_blocks()) {
+            // What the exchange API leaves behind is not the exports' (P-ONE-CAUSE).
+            _ if exchange.as_ref().is_some_and(|exchange| exchange.leaks()) => None,
             (Some(before), Some(after)) => Some(after - before),
             _ => None,
         };
@@ -162,7 +194,22 @@ impl Session {
             export,
             further,
             ledger,
+            exchange,
         })
+    }
+
+    /// The steps on the exchange API that the case asks for.
+    fn try_exchange(
+        &mut self,
+        py: Python<'_>,
+        built: &Built<'_>,
+        case: &Case,
+        detail: Detail,
+    ) -> Option<Box<Exchange>> {
+        let (object, source, dtype) = (&built.object, &built.source, case.tensor.dtype);
+        let exportee = Exportee { object, source, dtype, own: None };
+        let subject = exchange::Subject { py, exportee: &exportee, owner: &built.owner, detail };
+        exchange::observe(&subject, case, &self.exporting, &self.exporter, &mut self.remembered)
     }
 
     /// Repeats the case's calls on one array, and the whole case, and counts what stays behind.
@@ -237,7 +284,9 @@ impl Session {
     /// Which methods and keywords the exporters have: each keyword once, with `None` (P-KEYWORD).
     fn probe(&mut self, py: Python<'_>) -> Result<Exporter, Error> {
         let traits = self.backend.traits();
-        let tensor = crate::case::Tensor::plain();
+        let devices = self.backend.vocabulary().devices;
+        let device = devices.first().copied().unwrap_or(DLDevice::CPU);
+        let tensor = Tensor { device, ..Tensor::plain() };
         let built = self.backend.build(py, &tensor).map_err(|Inexpressible(reason)| {
             Error(format!("{} cannot build six float32: {reason}", self.backend.name()))
         })?;
@@ -266,6 +315,7 @@ impl Session {
             outcome.managed().is_some_and(|managed| managed.version.is_some())
         });
         Ok(Exporter {
+            route: Route::Python,
             keywords,
             methods,
             claims: traits.claims,
@@ -279,6 +329,7 @@ impl Session {
 
 /// Before anything is known.
 const UNPROBED: Exporter = Exporter {
+    route: Route::Python,
     keywords: [true; 4],
     methods: [true; 2],
     claims: None,
@@ -290,7 +341,12 @@ const UNPROBED: Exporter = Exporter {
 
 /// The probes of the case, and those without which the outcome cannot be judged. What the library lawfully
 /// refuses is not asked again: a probe might be what kills (a zero item size, say), unseen in the case.
-fn needed(case: &Case, own: DLDevice, outcome: &Outcome, exportable: Exportable) -> Probes {
+pub(super) fn needed(
+    case: &Case,
+    own: DLDevice,
+    outcome: &Outcome,
+    exportable: Exportable,
+) -> Probes {
     let mut probes = case.probes;
     if !matches!(exportable, Exportable::No(_)) {
         let settling = decision::probes_to_settle(case, own, outcome);
@@ -299,7 +355,7 @@ fn needed(case: &Case, own: DLDevice, outcome: &Outcome, exportable: Exportable)
     probes
 }
 
-fn is_off(ledger: &Ledger) -> bool {
+pub(super) fn is_off(ledger: &Ledger) -> bool {
     ledger.source_references != 0
         || ledger.argument_references != 0
         || ledger.blocks.is_some_and(|blocks| blocks != 0)
@@ -320,7 +376,7 @@ fn settle(_py: Python<'_>) {
 ///
 /// # Safety
 /// The source is alive, and nobody writes to it while the slice is used.
-unsafe fn memory_of(source: &Source) -> &[u8] {
+pub(super) unsafe fn memory_of(source: &Source) -> &[u8] {
     match (&source.allocation, source.address) {
         (Some(allocation), Some(_)) => {
             // SAFETY: the adapter says that this range is the source's allocation.

@@ -210,12 +210,11 @@ const LIFE: &str = "needs a life: a consumer that takes the capsule, releases it
 const EMBEDDING: &str =
     "needs an interpreter that ends while the export lives; comes with the lifecycle target";
 const GPU: &str = "needs a device with streams";
-const EXCHANGE: &str = "needs the C exchange API, which no backend of this target has";
 const NEVER: &str = "an allowance: it is listed so that nothing fires";
 const UNDEFINED: &str = "nothing is specified, so nothing can break it";
 
 /// Rules without a function, by the reason why.
-const NOT_OBSERVABLE: [(&str, &[&str]); 12] = [
+const NOT_OBSERVABLE: [(&str, &[&str]); 13] = [
     (
         LIFE,
         &[
@@ -225,7 +224,6 @@ const NOT_OBSERVABLE: [(&str, &[&str]); 12] = [
             "CAP-DTOR-EXC-KEPT",
             "CAP-DTOR-EXC-PY",
             "CAP-INDEPENDENT",
-            "MGT-DELETER-FREES-ALL",
             "MGT-DELETER-SELF",
             "MGT-DELETER-NO-EXC",
             "MGT-DELETER-NO-UNWIND",
@@ -254,45 +252,7 @@ const NOT_OBSERVABLE: [(&str, &[&str]); 12] = [
             "STR-NO-OWNERSHIP",
             "STR-ORDER",
             "STR-MINUS1-NOSYNC",
-        ],
-    ),
-    (
-        EXCHANGE,
-        &[
-            "XCH-OPTIONAL",
-            "XCH-ON-TYPE",
-            "XCH-CAPSULE",
-            "XCH-OLD-NAME",
-            "XCH-STATIC",
-            "XCH-CONST",
-            "XCH-VERSION",
-            "XCH-PREV",
-            "XCH-FN-NONNULL",
-            "XCH-DLT-OPTIONAL",
-            "XCH-RET",
-            "XCH-RET-DOC",
-            "XCH-NOEXCEPT",
-            "XCH-FROMPY-STRUCT",
-            "XCH-FROMPY-EQUIV",
-            "XCH-FROMPY-OWNED",
-            "XCH-FROMPY-BE",
-            "XCH-FROMPY-GUARDS",
-            "XCH-FROMPY-TYPE",
             "XCH-NOSYNC",
-            "XCH-DLT-VIEW",
-            "XCH-DLT-LIFETIME",
-            "XCH-DLT-ALLWRITTEN",
-            "XCH-STREAM-CPU",
-            "XCH-STREAM-OTHER",
-            "XCH-TOPY-STEAL",
-            "XCH-TOPY-NEWREF",
-            "XCH-TOPY-FAIL",
-            "XCH-TOPY-NULLDEL",
-            "XCH-TOPY-MAJOR",
-            "XCH-ALLOC-PROTO",
-            "XCH-ALLOC-RESULT",
-            "XCH-ALLOC-ERR",
-            "XCH-ALLOC-NOGIL",
         ],
     ),
     (
@@ -309,10 +269,17 @@ const NOT_OBSERVABLE: [(&str, &[&str]); 12] = [
             "VER-NONE-BE",
             "EXC-PRECEDENCE",
             "EXC-ATTRIBUTE",
+            "XCH-OPTIONAL",
+            "XCH-DLT-OPTIONAL",
         ],
     ),
     (UNDEFINED, &["LIFE-SUBINTERP"]),
     ("a crash ends the process: the parent reports it under this rule", &["EXC-NO-CRASH"]),
+    (
+        "what leaves a C function ends the process and is reported as EXC-NO-CRASH",
+        &["XCH-NOEXCEPT"],
+    ),
+    ("binds the caller: no function is given an object of another type", &["XCH-FROMPY-TYPE"]),
     ("what it does not grant is reported as EXC-UNEXPECTED", &["EXC-ARGS"]),
     ("a crash ends the process and is reported as EXC-NO-CRASH", &["TEN-DATA-SIZE0-SAFE"]),
     ("needs a look-up of the protection of memory pages", &["RO-MEMORY"]),

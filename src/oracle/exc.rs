@@ -7,21 +7,25 @@ use super::decision::{Blame, Content, CopyArg, DlDevice, Own, Standing, Stream, 
 use super::pair::content;
 use super::words::{by_table, facts_of, knows, on_outcome, on_pair, phrase};
 use super::{
-    Context, ErrorClass, Evidence, Exportable, Fact, Grade, Of, On, Outcome, ProbeName, Rule,
+    Context, ErrorClass, Evidence, Exportable, Fact, Grade, Matter, Of, Outcome, ProbeName, Rule,
     Verdict, What,
 };
 use crate::case::{Keyword, Probe};
 
 pub(super) const RULES: &[Rule] = &[
-    Rule { id: "EXC-CLASS", on: On::Exception, judge: class },
-    Rule { id: "EXC-SYSTEMERROR", on: On::Any, judge: systemerror },
-    Rule { id: "EXC-NOTEXPORTABLE", on: On::Exception, judge: notexportable },
-    Rule { id: "EXC-DEVICE", on: On::Exception, judge: device },
-    Rule { id: "EXC-NOCOPY-CROSSDEV", on: On::Any, judge: nocopy_crossdev },
-    Rule { id: "EXC-COPY-IMPOSSIBLE", on: On::Any, judge: copy_impossible },
-    Rule { id: "EXC-UNEXPECTED", on: On::Exception, judge: unexpected },
-    Rule { id: "EXC-STATE", on: On::Exception, judge: state },
-    Rule { id: "EXC-NO-PARTIAL", on: On::Exception, judge: no_partial },
+    Rule { id: "EXC-CLASS", needs: Matter::EXCEPTION, judge: class },
+    Rule { id: "EXC-SYSTEMERROR", needs: Matter::ANY, judge: systemerror },
+    Rule { id: "EXC-NOTEXPORTABLE", needs: Matter::EXCEPTION, judge: notexportable },
+    Rule { id: "EXC-DEVICE", needs: Matter::EXCEPTION.and(Matter::DL_DEVICE), judge: device },
+    Rule {
+        id: "EXC-NOCOPY-CROSSDEV",
+        needs: Matter::COPY.and(Matter::DL_DEVICE),
+        judge: nocopy_crossdev,
+    },
+    Rule { id: "EXC-COPY-IMPOSSIBLE", needs: Matter::COPY, judge: copy_impossible },
+    Rule { id: "EXC-UNEXPECTED", needs: Matter::EXCEPTION, judge: unexpected },
+    Rule { id: "EXC-STATE", needs: Matter::EXCEPTION, judge: state },
+    Rule { id: "EXC-NO-PARTIAL", needs: Matter::EXCEPTION, judge: no_partial },
 ];
 
 /// The first export that raised an exception of this class.

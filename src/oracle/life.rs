@@ -6,9 +6,10 @@
 //! (LIFE-REFCOUNT). Memory of failing calls is EXC-NO-PARTIAL's.
 
 use super::export::evidence;
-use super::{Context, Fact, Grade, Of, On, Outcome, ProbeName, Rule, Verdict, What};
+use super::{Context, Fact, Grade, Matter, Of, Outcome, ProbeName, Rule, Verdict, What};
 
-pub(super) const RULES: &[Rule] = &[Rule { id: "LIFE-REFCOUNT", on: On::Any, judge: refcount }];
+pub(super) const RULES: &[Rule] =
+    &[Rule { id: "LIFE-REFCOUNT", needs: Matter::ANY, judge: refcount }];
 
 /// What stays behind; numbers are per round, which is the case's export and its probes.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -72,6 +73,7 @@ fn repeated<'a>(ctx: &Context<'a>) -> impl Iterator<Item = &'a Outcome> {
     let asked = ctx.case.probes;
     let is_repeated = move |of| match of {
         Of::Export => true,
+        Of::FromPy => false,
         Of::Probe(ProbeName(probe)) => asked.contains(probe),
     };
     (ctx.outcomes()).filter(move |(of, _)| is_repeated(*of)).map(|(_, outcome)| outcome)

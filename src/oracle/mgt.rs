@@ -1,21 +1,38 @@
 //! **MGT**: the struct around the tensor: version, flags, deleter, alignment.
 
 use super::export::{Asked, Export, Fault, Layer, Word, evidence, flags_with_dtype};
-use super::{Context, Grade, Of, On, Rule, Verdict, What};
+use super::{Context, Fact, Grade, Matter, Of, Rule, Verdict, What, life};
 use crate::abi::{
     DLDeviceType, DLPackVersion, FLAG_IS_COPIED, FLAG_READ_ONLY, FLAG_SUBBYTE_PADDED, KNOWN_VERSION,
 };
 use crate::case::Keyword;
 
 pub(super) const RULES: &[Rule] = &[
-    Rule { id: "MGT-VERSION-MAJOR", on: On::Result, judge: version_major },
-    Rule { id: "MGT-VERSION-OWN", on: On::Result, judge: version_own },
-    Rule { id: "MGT-VERSION-COVERS", on: On::Result, judge: version_covers },
-    Rule { id: "MGT-VERSION-STABLE", on: On::Result, judge: version_stable },
-    Rule { id: "MGT-DELETER-NULL", on: On::Result, judge: deleter_null },
-    Rule { id: "MGT-FLAGS-KNOWN", on: On::Result, judge: flags_known },
-    Rule { id: "MGT-FLAG-SUBBYTE", on: On::Result, judge: flag_subbyte },
-    Rule { id: "MGT-ALIGNED", on: On::Result, judge: aligned },
+    Rule { id: "MGT-VERSION-MAJOR", needs: Matter::VERSIONED, judge: version_major },
+    Rule { id: "MGT-VERSION-OWN", needs: Matter::VERSIONED, judge: version_own },
+    Rule {
+        id: "MGT-VERSION-COVERS",
+        needs: Matter::TENSOR.and(Matter::VERSIONED),
+        judge: version_covers,
+    },
+    Rule {
+        id: "MGT-VERSION-STABLE",
+        needs: Matter::VERSIONED.and(Matter::COMPARISON),
+        judge: version_stable,
+    },
+    Rule { id: "MGT-DELETER-NULL", needs: Matter::TENSOR, judge: deleter_null },
+    Rule { id: "MGT-DELETER-FREES-ALL", needs: Matter::RESULT, judge: deleter_frees_all },
+    Rule {
+        id: "MGT-FLAGS-KNOWN",
+        needs: Matter::TENSOR.and(Matter::VERSIONED),
+        judge: flags_known,
+    },
+    Rule {
+        id: "MGT-FLAG-SUBBYTE",
+        needs: Matter::TENSOR.and(Matter::VERSIONED),
+        judge: flag_subbyte,
+    },
+    Rule { id: "MGT-ALIGNED", needs: Matter::RESULT, judge: aligned },
 ];
 
 fn text(version: DLPackVersion) -> String {
@@ -250,12 +267,65 @@ fn aligned(ctx: &Context) -> Verdict {
     )
 }
 
+/// In C every export is deleted by the host. In Python the capsule's destructor does it (CAP-DTOR-UNCONSUMED).
+fn deleter_frees_all(ctx: &Context) -> Verdict {
+    match life::leak(ctx) {
+        None => Verdict::Silent,
+        Some(life::Leak::None | life::Leak::Once) => Verdict::Holds,
+        Some(life::Leak::Whole(per_round)) => ctx.breaks(Grade::Violation, || {
+            let exports = life::capsules(ctx);
+            evidence(
+                "references",
+                "a deleter that gives back the reference to the array",
+                format!("{per_round:.2} references left behind by {exports} deleted exports"),
+                [life::growth_fact(per_round)],
+            )
+        }),
+        Some(life::Leak::Blocks(per_round)) => ctx.breaks(Grade::Violation, || {
+            evidence(
+                "memory",
+                "a deleter that frees all that the export allocated",
+                format!("{per_round:.2} blocks of memory left behind by each round of exports"),
+                [Fact {
+                    of: Of::Export,
+                    what: What::MemoryGrowth,
+                    value: format!("{per_round:.2}"),
+                }],
+            )
+        }),
+        Some(life::Leak::Failing(_) | life::Leak::FailingBlocks | life::Leak::Part(_)) => {
+            Verdict::Silent
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use crate::abi::{DLDevice, DLPackVersion};
     use crate::case::{Dtype, Keyword, Probe, Tensor, Value};
     use crate::oracle::testing::{Said, Scene, call};
     use crate::oracle::{Grade, Managed};
+    use crate::oracle::{Growth, Route};
+
+    #[test]
+    fn a_deleter_that_leaves_something_is_accused_in_c() {
+        let id = "MGT-DELETER-FREES-ALL";
+        let deleted = |growth: Option<Growth>| {
+            versioned().edit(|it| {
+                it.seen.exporter.route = Route::C;
+                it.seen.ledger.growth = growth;
+            })
+        };
+        let growth =
+            |references, blocks| Growth { rounds: 64, references, blocks, argument_references: 0 };
+        assert_eq!(deleted(None).said(id), Said::Holds);
+        assert_eq!(deleted(Some(growth(1, 1))).said(id), Said::Holds);
+        deleted(Some(growth(64, 64))).assert_only(id, Grade::Violation);
+        deleted(Some(growth(0, 128))).assert_only(id, Grade::Violation);
+        // Static data has no deleter.
+        let fixed = deleted(Some(growth(64, 64))).edit(|it| it.capsule().has_destructor = false);
+        assert_eq!(fixed.said(id), Said::Silent);
+    }
 
     fn versioned() -> Scene {
         Scene::of(&[(Keyword::MaxVersion, Value::pair(1, 0))])

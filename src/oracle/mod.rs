@@ -30,11 +30,14 @@ mod dty;
 mod exc;
 mod export;
 mod life;
+mod matter;
 mod mgt;
 mod observation;
 mod pair;
+pub mod planted;
 mod profile;
 mod ro;
+mod route;
 mod sig;
 mod str;
 mod ten;
@@ -42,7 +45,9 @@ mod ten;
 pub(crate) mod testing;
 mod ver;
 mod words;
+mod xch;
 
+pub use matter::Matter;
 pub use observation::*;
 pub use profile::{Knob, Profile, Setting, UnknownKnob, UnknownProfile};
 
@@ -104,6 +109,8 @@ pub struct Fact {
 pub enum Of {
     Export,
     Probe(ProbeName),
+    /// The struct that the exchange API's `managed_tensor_from_py_object_no_sync` gave.
+    FromPy,
 }
 
 /// A probe, serialised by its name.
@@ -125,7 +132,9 @@ impl<'de> serde::Deserialize<'de> for ProbeName {
 }
 
 /// A property of an export that plain Python with ctypes can look up.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+#[derive(
+    Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, serde::Serialize, serde::Deserialize,
+)]
 #[serde(rename_all = "kebab-case")]
 pub enum What {
     /// `capsule`, or the name of the exception's type, or of the returned object's type.
@@ -180,29 +189,64 @@ pub enum What {
     Aligned,
     /// `same` or `changed`: the source after the export against before.
     SourceState,
+    /// Blocks of memory per round of the case's calls that stay, with two decimals; in C only.
+    MemoryGrowth,
     /// The process dies; the value is the signal's name.
     Death,
+    /// What the type holds under `__dlpack_c_exchange_api__`, in the words of [`Attribute`].
+    ExchangeAttribute,
+    /// `True` if both names of the attribute lead to one table.
+    ExchangeOneTable,
+    /// `same` or `moved`: the table's address over look-ups on two instances.
+    ExchangeLookUps,
+    /// `same` or `changed`: the table's bytes after its functions were called.
+    ExchangeTable,
+    /// `(major, minor)` of the table.
+    ExchangeVersion,
+    /// Versions of the older tables and where their chain ends, such as `(1, 2), NULL`.
+    ExchangeChain,
+    /// Names of the functions that are NULL.
+    ExchangeNull,
+    /// How from_py ended, in the words of [`Answer`].
+    ExchangeFromPy,
+    /// Fields in which from_py and `__dlpack__` differ; `none`.
+    ExchangeDiffers,
+    /// References per round of from_py and its deleter.
+    ExchangeReferences,
+    /// What the deleter of a from_py result leaves: the exception's name, or `None`.
+    ExchangeRelease,
+    /// `separate`, `same struct` or `disturbs`: a second from_py result.
+    ExchangeSecond,
+    /// How the view ended.
+    ExchangeView,
+    /// Fields in which the view and from_py differ; `none`.
+    ExchangeViewDiffers,
+    /// Fields that the view did not write; `none`.
+    ExchangeUnwritten,
+    /// `True` if shape and strides of the view stay readable while the object lives.
+    ExchangeStays,
+    /// References per view.
+    ExchangeViewReferences,
+    /// One parcel given to to_py, in the words of [`ToPy`].
+    ExchangeToPy,
+    /// One prototype given to the allocator, in the words of [`Allocation`].
+    ExchangeAllocation,
+    /// The stream of one device, in the words of [`Stream`].
+    ExchangeStream,
 }
 
-/// A rule: its id in the catalogue, what it speaks of, and its function.
+impl What {
+    /// It is about the exchange API itself, and no `__dlpack__` call is needed to see it.
+    pub fn is_exchange(self) -> bool {
+        self >= Self::ExchangeAttribute
+    }
+}
+
+/// A rule: its id in the catalogue, what it cannot do without, and its function.
 pub struct Rule {
     pub id: &'static str,
-    pub on: On,
+    pub needs: Matter,
     pub judge: fn(&Context) -> Verdict,
-}
-
-/// What must be among the exports of a case for a rule to say anything. Many cases have no result, and
-/// asking half of the rules in vain took half of the time; the unit tests check that each would be silent.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum On {
-    /// Whatever was seen.
-    Any,
-    /// An export that returned.
-    Result,
-    /// An export that raised.
-    Exception,
-    /// A second export.
-    Comparison,
 }
 
 /// What a rule function sees.
@@ -262,7 +306,7 @@ impl<'a> Context<'a> {
     /// The arguments of one of the exports.
     pub fn call_of(&self, of: Of) -> Call {
         match of {
-            Of::Export => self.case.call.clone(),
+            Of::Export | Of::FromPy => self.case.call.clone(),
             Of::Probe(ProbeName(probe)) => {
                 let own = self.seen.device_before.device().unwrap_or(crate::abi::DLDevice::CPU);
                 probe.call(&self.case.call, own)
@@ -340,25 +384,30 @@ pub fn rules() -> &'static [&'static Rule] {
             ver::RULES,
             str::RULES,
         ];
-        families.into_iter().flatten().chain(exc::RULES).collect()
+        families.into_iter().flatten().chain(exc::RULES).chain(xch::rules()).collect()
     });
     &RULES
+}
+
+/// What each of [`rules`] needs: side by side, because every case looks through all of it.
+fn needs() -> &'static [Matter] {
+    static NEEDS: LazyLock<Vec<Matter>> =
+        LazyLock::new(|| rules().iter().map(|rule| rule.needs).collect());
+    &NEEDS
 }
 
 /// Judges what was seen. Breaks below `threshold` are counted in `fired` but not put into words.
 pub fn judge(case: &Case, seen: &Observation, profile: &Profile, threshold: Grade) -> Judgement {
     let context = Context::new(case, seen, profile, threshold);
     let mut judgement = Judgement::default();
-    let has_result = context.outcomes().any(|(_, outcome)| outcome.raised().is_none());
-    let has_exception = context.outcomes().any(|(_, outcome)| outcome.raised().is_some());
-    for (place, rule) in rules().iter().enumerate() {
-        let has_matter = match rule.on {
-            On::Any => true,
-            On::Result => has_result,
-            On::Exception => has_exception,
-            On::Comparison => !seen.further.is_empty(),
-        };
-        if !has_matter {
+    let matter = Matter::of(&context);
+    let silent = route::silent_on(seen.exporter.route);
+    for (place, needs) in needs().iter().enumerate() {
+        if silent.contains(place) {
+            continue;
+        }
+        let rule = rules()[place];
+        if !matter.has(*needs) {
             #[cfg(test)]
             assert!(matches!((rule.judge)(&context), Verdict::Silent), "{} speaks", rule.id);
             continue;

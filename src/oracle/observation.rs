@@ -3,6 +3,10 @@
 //! It holds no Python object and no pointer that may be followed; addresses are numbers to compare. A rule
 //! can therefore be tested with a hand-written observation, without an interpreter.
 
+mod exchange;
+
+pub use exchange::*;
+
 use crate::abi::{DLDataType, DLDevice, DLPackVersion};
 use crate::case::{Probe, Shape, Strides};
 use smallvec::SmallVec;
@@ -24,6 +28,8 @@ pub struct Observation {
     pub further: SmallVec<[(Probe, Outcome); 4]>,
     /// Counts after everything was released.
     pub ledger: Ledger,
+    /// The C exchange API of the array's type, where the case asked for it.
+    pub exchange: Option<Box<Exchange>>,
 }
 
 impl Observation {
@@ -36,6 +42,7 @@ impl Observation {
 /// What the type of the exporter can do: found by probing once and from the backend's table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Exporter {
+    pub route: Route,
     /// `__dlpack__` takes this keyword (probed with `None`), in the order of `Keyword::ALL`.
     pub keywords: [bool; 4],
     /// `__dlpack__` and `__dlpack_device__` exist.
@@ -50,6 +57,15 @@ pub struct Exporter {
     pub has_readonly: bool,
     /// The capsule destructor is Python code (CAP-DTOR-EXC-PY).
     pub python_destructor: bool,
+}
+
+/// By which way exports are asked for: it says what there is to be seen around a struct.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Route {
+    /// `__dlpack__`: arguments and results are Python objects.
+    Python,
+    /// A C function that answers with a struct: there is no capsule, and arguments have one spelling.
+    C,
 }
 
 impl Exporter {
@@ -86,6 +102,9 @@ pub struct Source {
     pub exportable: Exportable,
     /// More than memory (masked, matrix): compare with the base data only.
     pub is_special: bool,
+    /// The elements in row-major order and in native bytes, where they are not what lies at `address`
+    /// (a view that stands for the negative of its memory) or where that is not known.
+    pub values: Option<Box<[u8]>>,
     /// The source's values, shape, dtype and device were the same at the end (CAP-SOURCE-UNCHANGED).
     pub unchanged: Result<(), Cow<'static, str>>,
 }

@@ -5,18 +5,26 @@
 use super::decision::{self, Blame};
 use super::export::{Asked, Export, Word, evidence};
 use super::{
-    Context, ErrorClass, Fact, Grade, Knob, Of, On, Outcome, Rule, Setting, Verdict, What,
+    Context, ErrorClass, Fact, Grade, Knob, Matter, Of, Outcome, Rule, Setting, Verdict, What,
 };
 use crate::abi::FLAG_READ_ONLY;
-use crate::case::{Access, Keyword, Object};
+use crate::case::{Access, DtypeClass, Keyword, Object};
 
 pub(super) const RULES: &[Rule] = &[
-    Rule { id: "RO-FLAG-SET", on: On::Result, judge: flag_set },
-    Rule { id: "RO-FLAG-CLEAR", on: On::Result, judge: flag_clear },
-    Rule { id: "RO-LEGACY", on: On::Any, judge: legacy },
-    Rule { id: "RO-LEGACY-COPY", on: On::Any, judge: legacy_copy },
-    Rule { id: "RO-REEXPORT", on: On::Any, judge: reexport },
-    Rule { id: "RO-IMMUTABLE-LIB", on: On::Any, judge: immutable_library },
+    Rule {
+        id: "RO-FLAG-SET",
+        needs: Matter::TENSOR.and(Matter::VERSIONED).and(Matter::READ_ONLY),
+        judge: flag_set,
+    },
+    Rule { id: "RO-FLAG-CLEAR", needs: Matter::TENSOR.and(Matter::VERSIONED), judge: flag_clear },
+    Rule { id: "RO-LEGACY", needs: Matter::READ_ONLY, judge: legacy },
+    Rule { id: "RO-LEGACY-COPY", needs: Matter::READ_ONLY, judge: legacy_copy },
+    Rule { id: "RO-REEXPORT", needs: Matter::TENSOR, judge: reexport },
+    Rule {
+        id: "RO-IMMUTABLE-LIB",
+        needs: Matter::TENSOR.and(Matter::READ_ONLY),
+        judge: immutable_library,
+    },
 ];
 
 /// A versioned struct over the source's own memory: the only place where the flag has a meaning here.
@@ -95,7 +103,9 @@ fn legacy(ctx: &Context) -> Verdict {
 
 /// A refused legacy copy of a read-only array, where the versioned copy is made: the array could be copied.
 fn legacy_copy(ctx: &Context) -> Verdict {
-    if ctx.seen.source.writable != Some(false) {
+    // That elements are padded to bytes a legacy struct cannot say either: DTY-SUBBYTE-PADDED.
+    let is_narrow = ctx.case.tensor.dtype.class() == DtypeClass::SubByte;
+    if ctx.seen.source.writable != Some(false) || is_narrow {
         return Verdict::Silent;
     }
     let is_copy = |of: Of| {
@@ -164,7 +174,7 @@ fn immutable_library(ctx: &Context) -> Verdict {
 #[cfg(test)]
 mod tests {
     use crate::abi::FLAG_READ_ONLY;
-    use crate::case::{Access, Call, Keyword, Object, Probe, Shape, Tensor, Value};
+    use crate::case::{Access, Call, Dtype, Keyword, Object, Probe, Shape, Tensor, Value};
     use crate::oracle::testing::{Said, Scene, call};
     use crate::oracle::{ErrorClass, Grade};
 
@@ -233,6 +243,12 @@ mod tests {
         // COPY-TRUE-REFUSED, unless the versioned copy shows that the array can be copied.
         assert_eq!(refused.said(id), Said::Silent);
         assert_eq!(refused.with(Probe::Version10).said(id), Said::Breaks(Grade::Warning));
+        // That elements are padded to bytes the legacy struct cannot say either.
+        let narrow = Tensor { dtype: Dtype::named("int4", 0).unwrap(), ..readonly() };
+        let refused = Scene::new(narrow, call(&[(Keyword::Copy, Value::bool(true))]))
+            .raising(ErrorClass::Buffer)
+            .with(Probe::Version10);
+        assert_eq!(refused.said(id), Said::Silent);
     }
 
     #[test]

@@ -5,24 +5,28 @@ use super::decision::{Blame, CopyArg, DlDevice, MaxVersion};
 use super::pair::{self, difference, has_no_stream, with_probe};
 use super::words::{by_table, knows, on_outcome, on_pair, phrase};
 use super::{
-    ArrayApi, Context, ErrorClass, Evidence, Fact, Grade, Of, On, Outcome, ProbeName, Rule,
+    ArrayApi, Context, ErrorClass, Evidence, Fact, Grade, Matter, Of, Outcome, ProbeName, Rule,
     Verdict, What,
 };
 use crate::case::{Arg, Extra, Keyword, Probe, Scalar, Value};
 
 pub(super) const RULES: &[Rule] = &[
-    Rule { id: "SIG-KWONLY", on: On::Any, judge: kwonly },
-    Rule { id: "SIG-STREAM", on: On::Any, judge: stream },
-    Rule { id: "SIG-2023", on: On::Any, judge: keywords_of_2023 },
-    Rule { id: "SIG-OLD-TYPEERROR", on: On::Any, judge: old_typeerror },
-    Rule { id: "SIG-UNKNOWN-KW", on: On::Any, judge: unknown_kw },
-    Rule { id: "SIG-ABSENT-IS-NONE", on: On::Comparison, judge: absent_is_none },
-    Rule { id: "SIG-NONE-NEUTRAL", on: On::Comparison, judge: none_neutral },
-    Rule { id: "SIG-ORDER-FREE", on: On::Comparison, judge: order_free },
-    Rule { id: "SIG-ARG-UNCHANGED", on: On::Any, judge: arg_unchanged },
-    Rule { id: "SIG-MALFORMED", on: On::Any, judge: malformed },
-    Rule { id: "SIG-DEVICE-ENUM", on: On::Comparison, judge: device_enum },
-    Rule { id: "SIG-MALFORMED-IGNORED", on: On::Comparison, judge: malformed_ignored },
+    Rule { id: "SIG-KWONLY", needs: Matter::EXTRA, judge: kwonly },
+    Rule { id: "SIG-STREAM", needs: Matter::STREAM, judge: stream },
+    Rule { id: "SIG-2023", needs: Matter::ANY, judge: keywords_of_2023 },
+    Rule { id: "SIG-OLD-TYPEERROR", needs: Matter::OLDER, judge: old_typeerror },
+    Rule { id: "SIG-UNKNOWN-KW", needs: Matter::EXTRA, judge: unknown_kw },
+    Rule { id: "SIG-ABSENT-IS-NONE", needs: Matter::COMPARISON, judge: absent_is_none },
+    Rule { id: "SIG-NONE-NEUTRAL", needs: Matter::COMPARISON, judge: none_neutral },
+    Rule { id: "SIG-ORDER-FREE", needs: Matter::COMPARISON, judge: order_free },
+    Rule { id: "SIG-ARG-UNCHANGED", needs: Matter::ANY, judge: arg_unchanged },
+    Rule { id: "SIG-MALFORMED", needs: Matter::ANY, judge: malformed },
+    Rule { id: "SIG-DEVICE-ENUM", needs: Matter::ANY, judge: device_enum },
+    Rule {
+        id: "SIG-MALFORMED-IGNORED",
+        needs: Matter::COMPARISON.and(Matter::DL_DEVICE),
+        judge: malformed_ignored,
+    },
 ];
 
 fn own<'a>(ctx: &Context<'a>) -> (Of, &'a Outcome) {
@@ -244,9 +248,12 @@ fn device_enum(ctx: &Context) -> Verdict {
     let Some(numbers) = numbers else {
         return Verdict::Silent;
     };
+    // A tuple without a number in it is DEV-TYPE-ELEM or DEV-ID-ELEM; it means no device.
+    let is_tuple = ctx.seen.device_before.device().is_some();
     let written = [
-        (is_own_tuple && !pair::is_explained(ctx)).then(|| (own(ctx), Grade::Violation)),
-        probe(Probe::OwnTuple).map(|outcome| (outcome, Grade::Violation)),
+        (is_own_tuple && is_tuple && !pair::is_explained(ctx))
+            .then(|| (own(ctx), Grade::Violation)),
+        probe(Probe::OwnTuple).filter(|_| is_tuple).map(|outcome| (outcome, Grade::Violation)),
         probe(Probe::OwnEnum).map(|outcome| (outcome, Grade::Warning)),
     ];
     let mut verdict = Verdict::Silent;

@@ -6,19 +6,31 @@
 
 use super::decision::{Blame, Classes, Own, Stream};
 use super::words::{by_table, knows};
-use super::{Context, On, Rule, Verdict};
+use super::{Context, Matter, Rule, Verdict};
 use crate::abi::DLDeviceType;
 use crate::case::{Arg, Keyword, Value};
 
 pub(super) const RULES: &[Rule] = &[
-    Rule { id: "STR-NONE", on: On::Any, judge: none },
-    Rule { id: "STR-CPU-NONE-ONLY", on: On::Any, judge: cpu_none_only },
-    Rule { id: "STR-CPU-ERRTYPE", on: On::Any, judge: cpu_errtype },
-    Rule { id: "STR-CPU-REQUEST", on: On::Any, judge: cpu_request },
-    Rule { id: "STR-CUDA-ZERO", on: On::Any, judge: cuda_zero },
-    Rule { id: "STR-ROCM-VALUES", on: On::Any, judge: rocm_values },
-    Rule { id: "STR-RANGE", on: On::Any, judge: range },
-    Rule { id: "STR-NONINT", on: On::Any, judge: nonint },
+    Rule { id: "STR-NONE", needs: Matter::STREAM, judge: none },
+    Rule { id: "STR-CPU-NONE-ONLY", needs: Matter::STREAM, judge: cpu_none_only },
+    Rule {
+        id: "STR-CPU-ERRTYPE",
+        needs: Matter::EXCEPTION.and(Matter::STREAM),
+        judge: cpu_errtype,
+    },
+    Rule {
+        id: "STR-CPU-REQUEST",
+        needs: Matter::STREAM.and(Matter::ELSEWHERE),
+        judge: cpu_request,
+    },
+    Rule { id: "STR-CUDA-ZERO", needs: Matter::STREAM.and(Matter::ELSEWHERE), judge: cuda_zero },
+    Rule {
+        id: "STR-ROCM-VALUES",
+        needs: Matter::STREAM.and(Matter::ELSEWHERE),
+        judge: rocm_values,
+    },
+    Rule { id: "STR-RANGE", needs: Matter::STREAM.and(Matter::ELSEWHERE), judge: range },
+    Rule { id: "STR-NONINT", needs: Matter::STREAM.and(Matter::ELSEWHERE), judge: nonint },
 ];
 
 /// A stream other than `None` was passed, the exporter knows the keyword, and the table has a row whose

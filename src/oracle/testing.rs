@@ -94,10 +94,12 @@ impl Scene {
             writable: Some(tensor.access == Access::Writable),
             exportable,
             is_special: false,
+            values: None,
             unchanged: Ok(()),
         };
         let seen = Observation {
             exporter: Exporter {
+                route: Route::Python,
                 keywords: [true; 4],
                 methods: [true; 2],
                 claims: Some(ArrayApi::V2024),
@@ -112,6 +114,7 @@ impl Scene {
             export: raised(ErrorClass::Other),
             further: Default::default(),
             ledger: Ledger { blocks: Some(0), ..Ledger::default() },
+            exchange: None,
         };
         let mut scene = Self {
             case: Case { tensor, call, probes: Probes::NONE },
@@ -216,7 +219,10 @@ impl Scene {
         let rule = rules().iter().find(|rule| rule.id == id);
         let rule = rule.unwrap_or_else(|| panic!("no rule {id} has a function"));
         let context = Context::new(&self.case, &self.seen, &self.profile, Grade::Info);
-        match (rule.judge)(&context) {
+        let verdict = (rule.judge)(&context);
+        let is_asked = Matter::of(&context).has(rule.needs);
+        assert!(is_asked || matches!(verdict, Verdict::Silent), "{id} needs less than it says");
+        match verdict {
             Verdict::Silent => Said::Silent,
             Verdict::Holds => Said::Holds,
             Verdict::Breaks(grade, evidence) => {

@@ -5,20 +5,28 @@
 use super::decision::{Blame, Content, MaxVersion};
 use super::pair::{self, content};
 use super::words::{by_table, knows, on_pair};
-use super::{Context, ErrorClass, Grade, Of, On, Outcome, ProbeName, Rule, Verdict, What};
+use super::{Context, ErrorClass, Grade, Matter, Of, Outcome, ProbeName, Rule, Verdict, What};
 use crate::abi::{DLDataType, DLDataTypeCode};
 use crate::case::{DtypeClass, Keyword, Probe};
 
 pub(super) const RULES: &[Rule] = &[
-    Rule { id: "VER-NONE-LEGACY", on: On::Result, judge: none_legacy },
-    Rule { id: "VER-0X", on: On::Any, judge: zero },
-    Rule { id: "VER-1X-VERSIONED", on: On::Result, judge: one_versioned },
-    Rule { id: "VER-CEILING", on: On::Result, judge: ceiling },
-    Rule { id: "VER-SAME-MAJOR", on: On::Comparison, judge: same_major },
-    Rule { id: "VER-HIGHER-MAJOR", on: On::Result, judge: higher_major },
-    Rule { id: "VER-OLD-BE", on: On::Any, judge: old_be },
-    Rule { id: "VER-INDEPENDENT", on: On::Result, judge: independent },
-    Rule { id: "VER-NEGATIVE", on: On::Any, judge: negative },
+    Rule { id: "VER-NONE-LEGACY", needs: Matter::RESULT, judge: none_legacy },
+    Rule { id: "VER-0X", needs: Matter::MAX_VERSION, judge: zero },
+    Rule {
+        id: "VER-1X-VERSIONED",
+        needs: Matter::RESULT.and(Matter::MAX_VERSION),
+        judge: one_versioned,
+    },
+    Rule { id: "VER-CEILING", needs: Matter::RESULT.and(Matter::MAX_VERSION), judge: ceiling },
+    Rule { id: "VER-SAME-MAJOR", needs: Matter::ANY, judge: same_major },
+    Rule { id: "VER-HIGHER-MAJOR", needs: Matter::ANY, judge: higher_major },
+    Rule { id: "VER-OLD-BE", needs: Matter::EXCEPTION.and(Matter::MAX_VERSION), judge: old_be },
+    Rule {
+        id: "VER-INDEPENDENT",
+        needs: Matter::RESULT.and(Matter::COMPARISON),
+        judge: independent,
+    },
+    Rule { id: "VER-NEGATIVE", needs: Matter::MAX_VERSION, judge: negative },
 ];
 
 /// The class of the case's own `max_version`, where the exporter knows the keyword.

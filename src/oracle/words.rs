@@ -104,6 +104,7 @@ fn kind_key(capsule: &Capsule) -> &'static str {
 pub(super) fn phrase(ctx: &Context, of: Of, outcome: &Outcome) -> String {
     let subject = match of {
         Of::Export => "the call".to_owned(),
+        Of::FromPy => "from_py".to_owned(),
         Of::Probe(ProbeName(probe)) => format!("the probe {}", probe.name()),
     };
     match outcome {

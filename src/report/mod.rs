@@ -56,6 +56,7 @@ fn fact_words(fact: &Fact) -> String {
     let what = what.as_str().unwrap_or_default().replace('-', " ");
     match fact.of {
         Of::Export => format!("{what} = {}", fact.value),
+        Of::FromPy => format!("{what} = {} (from_py)", fact.value),
         Of::Probe(ProbeName(probe)) => format!("{what} = {} (probe {})", fact.value, probe.name()),
     }
 }

@@ -3,6 +3,8 @@
 
 #![allow(dead_code, reason = "each test program uses a part of it")]
 
+pub mod compiler;
+
 use dlpack_fuzz::case::sweep;
 use dlpack_fuzz::host::{Detail, Options, Session};
 use dlpack_fuzz::oracle::{Grade, Profile, judge};
@@ -10,6 +12,7 @@ use std::collections::BTreeSet;
 use std::fmt;
 use std::path::PathBuf;
 use std::process::{Command, Output};
+use std::sync::LazyLock;
 
 /// Runs the program in the project's folder, whatever the caller's environment says.
 pub fn dlpack_fuzz(arguments: &[&str]) -> Output {
@@ -108,4 +111,32 @@ impl fmt::Display for Calibration {
 pub fn open(backend: &str, env: Option<PathBuf>) -> Session {
     Session::open(&Options { env, backend: backend.into() })
         .unwrap_or_else(|error| panic!("{error}"))
+}
+
+/// The reference exporter, built (again) where that is needed.
+pub struct Reference {
+    /// The shared object.
+    pub c: PathBuf,
+    /// The folder of the Python module.
+    pub folder: PathBuf,
+}
+
+pub fn reference() -> &'static Reference {
+    static BUILT: LazyLock<Reference> = LazyLock::new(|| {
+        let output = Command::new("scripts/reference")
+            .current_dir(env!("CARGO_MANIFEST_DIR"))
+            .env("CARGO_TARGET_DIR", target())
+            .output()
+            .expect("scripts/reference starts");
+        assert!(output.status.success(), "{}", text(&output.stderr));
+        let folder = target().join("exporters/lib");
+        Reference { c: folder.join("libdlpack_reference.so"), folder }
+    });
+    &BUILT
+}
+
+/// Cargo's target folder, above the profile's.
+fn target() -> PathBuf {
+    let program = std::path::Path::new(env!("CARGO_BIN_EXE_dlpack-fuzz"));
+    program.ancestors().nth(2).expect("target/PROFILE/dlpack-fuzz").to_path_buf()
 }

@@ -22,7 +22,7 @@ pub fn statements(tensor: &Tensor) -> String {
         Object::Masked => "x = x.view(np.ma.MaskedArray)\n",
         Object::Record => "x = x.view(np.recarray)\n",
         Object::Imported => "x = np.from_dlpack(x)\n",
-        Object::Array | Object::Field | Object::Memmap => "",
+        _ => "",
     };
     if tensor.access == Access::ReadOnly && tensor.object != Object::Memmap {
         text += "x.flags.writeable = False\n";
@@ -120,7 +120,8 @@ fn order(tensor: &Tensor) -> char {
 /// Up to this many bytes are written out; more would hide the call in a wall of digits.
 const MOST_BYTES_WRITTEN: usize = 48;
 
-fn memory(contents: Contents, bytes: usize) -> String {
+/// A Python expression for memory with these contents.
+pub fn memory(contents: Contents, bytes: usize) -> String {
     if contents == Contents::ZEROS {
         return format!("bytearray({bytes})");
     }

@@ -90,7 +90,9 @@ impl Child {
             .args(orders.corpus)
             .arg(format!("-artifact_prefix={}/", artifacts(&self.folder).display()))
             .arg(format!("-max_len={CASE_MAX}"))
-            .arg(format!("-timeout={}", orders.case_limit.as_secs()));
+            .arg(format!("-timeout={}", orders.case_limit.as_secs()))
+            // Entropic looks through all rare features for each one a run shows: more than the case costs.
+            .arg("-entropic=0");
         if let Some(deadline) = orders.deadline {
             let left = deadline.saturating_duration_since(Instant::now());
             if left < Duration::from_secs(1) {

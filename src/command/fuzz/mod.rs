@@ -41,9 +41,8 @@ Examples:
 
 Exit status: 0 nothing new, 1 findings, 2 could not run (also when leaks could not be watched).")]
 pub struct Fuzz {
-    /// The fuzz target, a file of fuzz/fuzz_targets
-    #[arg(default_value = "dunder_dlpack")]
-    target: String,
+    /// The fuzz target, a file of fuzz/fuzz_targets [default: c_abi for a backend c:PATH, else dunder_dlpack]
+    target: Option<String>,
 
     /// What watches memory
     #[arg(long, value_name = "NAME", default_value = "address")]
@@ -81,15 +80,15 @@ impl Fuzz {
         let lab = Lab::open(&self.subject)?;
         let root = project();
         let messages = if self.output.quiet { Stdio::null() } else { Stdio::inherit() };
-        let target = engine::build(&root, &self.target, self.sanitizer, &self.subject, messages)?;
+        let name = self.target.as_deref().unwrap_or(self.subject.target());
+        let target = engine::build(&root, name, self.sanitizer, &self.subject, messages)?;
         process::catch_interrupts();
         let mut recorder = Recorder::open(&lab, &self.keeping.findings, Some(target.clone()))?;
 
-        let own =
-            self.corpus.clone().unwrap_or_else(|| root.join("fuzz/corpus").join(&self.target));
+        let own = self.corpus.clone().unwrap_or_else(|| root.join("fuzz/corpus").join(name));
         std::fs::create_dir_all(&own).at(&own)?;
         let mut corpus = vec![std::path::absolute(&own).at(&own)?];
-        corpus.extend(Some(root.join("corpus").join(&self.target)).filter(|seeds| seeds.is_dir()));
+        corpus.extend(Some(root.join("corpus").join(name)).filter(|seeds| seeds.is_dir()));
         let jobs = self.effort.jobs();
         let orders = Orders {
             target: &target,

@@ -218,7 +218,7 @@ impl TryFrom<String> for ObjectWord {
     type Error = String;
 
     fn try_from(text: String) -> Result<Self, String> {
-        (Object::ALL.into_iter().find(|object| object.name() == text).map(Self))
+        (Object::ALL.iter().copied().find(|object| object.name() == text).map(Self))
             .ok_or_else(|| format!("`{text}` is no object of a case"))
     }
 }

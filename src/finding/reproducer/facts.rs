@@ -4,20 +4,29 @@ use crate::oracle::{Fact, What};
 
 /// The fact is about what a call returned or raised, or about the time after it.
 pub fn needs_result(what: What) -> bool {
-    !matches!(
-        what,
-        What::DeviceMethod
-            | What::DeviceForm
-            | What::ReferenceGrowth
-            | What::ArgumentReferences
-            | What::PendingError
-    )
+    !what.is_exchange()
+        && !matches!(
+            what,
+            What::DeviceMethod
+                | What::DeviceForm
+                | What::ReferenceGrowth
+                | What::ArgumentReferences
+                | What::MemoryGrowth
+                | What::PendingError
+        )
 }
 
 /// The value as the script finds it: counts of references differ in the second digit from run to run.
 pub fn reported(fact: &Fact) -> String {
     match (fact.what, fact.value.parse::<f64>()) {
-        (What::ReferenceGrowth | What::ArgumentReferences, Ok(growth)) => {
+        (
+            What::ReferenceGrowth
+            | What::MemoryGrowth
+            | What::ArgumentReferences
+            | What::ExchangeReferences
+            | What::ExchangeViewReferences,
+            Ok(growth),
+        ) => {
             format!("{:.1}", growth.abs())
         }
         _ => fact.value.clone(),
@@ -50,8 +59,29 @@ pub fn part(what: What) -> &'static str {
         What::DeviceForm => "device_form",
         What::ReferenceGrowth => "reference_growth",
         What::ArgumentReferences => "argument_references",
+        What::MemoryGrowth => "memory_growth",
         What::PendingError => "pending_error",
         What::Aligned => "aligned",
         What::SourceState => "source_state",
+        What::ExchangeAttribute => "exchange_attribute",
+        What::ExchangeOneTable => "exchange_one_table",
+        What::ExchangeLookUps => "exchange_look_ups",
+        What::ExchangeTable => "exchange_table",
+        What::ExchangeVersion => "exchange_version",
+        What::ExchangeChain => "exchange_chain",
+        What::ExchangeNull => "exchange_null",
+        What::ExchangeFromPy => "exchange_from_py",
+        What::ExchangeDiffers => "exchange_differs",
+        What::ExchangeReferences => "exchange_references",
+        What::ExchangeRelease => "exchange_release",
+        What::ExchangeSecond => "exchange_second",
+        What::ExchangeView => "exchange_view",
+        What::ExchangeViewDiffers => "exchange_view_differs",
+        What::ExchangeUnwritten => "exchange_unwritten",
+        What::ExchangeStays => "exchange_stays",
+        What::ExchangeViewReferences => "exchange_view_references",
+        What::ExchangeToPy => "exchange_to_py",
+        What::ExchangeAllocation => "exchange_allocate",
+        What::ExchangeStream => "exchange_stream",
     }
 }

@@ -1,4 +1,4 @@
-//! The parts of reproducers, from `reproducer.py.in`.
+//! The parts of reproducers, from `reproducer.py.in` and `exchange.py.in`.
 
 use crate::finding::python::Needs;
 
@@ -16,7 +16,8 @@ impl Part {
 }
 
 pub fn template() -> Vec<Part> {
-    let sections = include_str!("../reproducer.py.in").split("#:: ").skip(1);
+    let files = [include_str!("../reproducer.py.in"), include_str!("exchange.py.in")];
+    let sections = files.into_iter().flat_map(|file| file.split("#:: ").skip(1));
     sections
         .map(|section| {
             let (head, code) = section.split_once('\n').expect("a part has a line of its own");

@@ -8,28 +8,40 @@ mod repeat;
 
 use super::export::{Fault, Layer, Word, evidence, place};
 use super::{
-    Capsule, CapsuleName, Context, Evidence, Fact, Grade, Kind, Of, On, Outcome, Rule, Verdict,
+    Capsule, CapsuleName, Context, Evidence, Fact, Grade, Kind, Matter, Of, Outcome, Rule, Verdict,
     What,
 };
 
 pub(super) const RULES: &[Rule] = &[
-    Rule { id: "CAP-TYPE", on: On::Result, judge: capsule_type },
-    Rule { id: "CAP-NAME-LEGACY", on: On::Result, judge: |ctx| name_of_kind(ctx, Kind::Legacy) },
+    Rule { id: "CAP-TYPE", needs: Matter::RESULT, judge: capsule_type },
+    Rule {
+        id: "CAP-NAME-LEGACY",
+        needs: Matter::LEGACY,
+        judge: |ctx| name_of_kind(ctx, Kind::Legacy),
+    },
     Rule {
         id: "CAP-NAME-VERSIONED",
-        on: On::Result,
+        needs: Matter::VERSIONED,
         judge: |ctx| name_of_kind(ctx, Kind::Versioned),
     },
-    Rule { id: "CAP-NAME-KNOWN", on: On::Result, judge: name_known },
-    Rule { id: "CAP-NAME-STATIC", on: On::Result, judge: name_static },
-    Rule { id: "CAP-STRUCT-MATCHES-NAME", on: On::Result, judge: struct_matches_name },
-    Rule { id: "CAP-DTOR-PRESENT", on: On::Result, judge: release::destructor_present },
-    Rule { id: "CAP-DTOR-UNCONSUMED", on: On::Any, judge: release::destructor_unconsumed },
-    Rule { id: "CAP-DTOR-EXC-CLEAN", on: On::Result, judge: release::destructor_clean },
-    Rule { id: "CAP-DISTINCT-STRUCT", on: On::Result, judge: distinct_struct },
-    Rule { id: "CAP-EXC-NO-LEAK", on: On::Exception, judge: release::exception_no_leak },
-    Rule { id: "CAP-REPEAT", on: On::Comparison, judge: repeat::repeat },
-    Rule { id: "CAP-SOURCE-UNCHANGED", on: On::Any, judge: release::source_unchanged },
+    Rule { id: "CAP-NAME-KNOWN", needs: Matter::RESULT, judge: name_known },
+    Rule {
+        id: "CAP-NAME-STATIC",
+        needs: Matter::RESULT.and(Matter::COMPARISON),
+        judge: name_static,
+    },
+    Rule { id: "CAP-STRUCT-MATCHES-NAME", needs: Matter::RESULT, judge: struct_matches_name },
+    Rule { id: "CAP-DTOR-PRESENT", needs: Matter::RESULT, judge: release::destructor_present },
+    Rule { id: "CAP-DTOR-UNCONSUMED", needs: Matter::ANY, judge: release::destructor_unconsumed },
+    Rule { id: "CAP-DTOR-EXC-CLEAN", needs: Matter::RESULT, judge: release::destructor_clean },
+    Rule {
+        id: "CAP-DISTINCT-STRUCT",
+        needs: Matter::COMPARISON.and(Matter::RESULT),
+        judge: distinct_struct,
+    },
+    Rule { id: "CAP-EXC-NO-LEAK", needs: Matter::EXCEPTION, judge: release::exception_no_leak },
+    Rule { id: "CAP-REPEAT", needs: Matter::COMPARISON, judge: repeat::repeat },
+    Rule { id: "CAP-SOURCE-UNCHANGED", needs: Matter::ANY, judge: release::source_unchanged },
 ];
 
 /// As Python writes the name.

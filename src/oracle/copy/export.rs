@@ -1,5 +1,6 @@
 //! An **export** as the rules about memory see it: the capsule, what it holds, what its call said of `copy`.
 
+use crate::abi::FLAG_SUBBYTE_PADDED;
 use crate::case::{Probe, Span, Strides};
 use crate::oracle::decision::{Content, CopyArg};
 use crate::oracle::words::on_outcome;
@@ -88,8 +89,20 @@ pub(super) fn violation(is_broken: bool) -> Option<Result<(), Grade>> {
 }
 
 /// Lowest address and one past the highest of what an export addresses.
-pub(super) fn reach(tensor: &DlTensor) -> Option<(i128, i128)> {
+pub(super) fn reach(export: &Export) -> Option<(i128, i128)> {
+    let tensor = export.tensor;
     let item = tensor.dtype.item_size();
+    let bits = i128::from(tensor.dtype.bits) * i128::from(tensor.dtype.lanes);
+    if bits < 8
+        && !export.has_flag(FLAG_SUBBYTE_PADDED)
+        && tensor.strides.len() == tensor.shape.len()
+    {
+        // Side by side: strides count elements of so many bits.
+        let span = Span::of(&tensor.shape, &tensor.strides, 1);
+        let first = tensor.first()? as i128;
+        let (low, high) = (span.low * bits, span.high * bits);
+        return Some((first + low.div_euclid(8), first + (high + 7).div_euclid(8)));
+    }
     let strides: Strides = if tensor.strides_pointer == 0 {
         let mut step = item as i64;
         let mut strides = Strides::from_elem(0, tensor.shape.len());

@@ -11,7 +11,7 @@ pub(super) use alike::{alike, facts_of};
 use super::decision::{Blame, Content, CopyArg, DlDevice, Own};
 use super::words::{by_table, knows, on_outcome, on_pair};
 use super::{
-    Context, Elements, Fact, Grade, Kind, Memory, Of, On, ProbeName, Rule, Verdict, What,
+    Context, Elements, Fact, Grade, Kind, Matter, Memory, Of, ProbeName, Rule, Verdict, What,
     WriteThrough,
 };
 use crate::abi::{FLAG_IS_COPIED, FLAG_READ_ONLY};
@@ -20,22 +20,26 @@ use alike::{false_consistent, same_device_neutral};
 use export::{Export, each, exports, reach, violation};
 
 pub(super) const RULES: &[Rule] = &[
-    Rule { id: "COPY-TRUE-DISTINCT", on: On::Result, judge: true_distinct },
-    Rule { id: "COPY-TRUE-SOLE", on: On::Result, judge: true_sole },
-    Rule { id: "COPY-FLAG-SET", on: On::Result, judge: flag_set },
-    Rule { id: "COPY-FLAG-CLEAR", on: On::Result, judge: flag_clear },
-    Rule { id: "COPY-TRUE-WRITABLE", on: On::Result, judge: true_writable },
-    Rule { id: "COPY-TRUE-REFUSED", on: On::Any, judge: true_refused },
-    Rule { id: "COPY-TRUE-IGNORED", on: On::Result, judge: true_ignored },
-    Rule { id: "COPY-FALSE-ALIAS", on: On::Result, judge: false_alias },
-    Rule { id: "COPY-FALSE-BE", on: On::Any, judge: false_be },
-    Rule { id: "COPY-NONE-ALIAS", on: On::Result, judge: none_alias },
-    Rule { id: "COPY-FALSE-CONSISTENT", on: On::Result, judge: false_consistent },
-    Rule { id: "COPY-SAME-DEVICE-NEUTRAL", on: On::Comparison, judge: same_device_neutral },
-    Rule { id: "COPY-WRITE-THROUGH", on: On::Result, judge: write_through },
-    Rule { id: "COPY-VALUES", on: On::Result, judge: values },
-    Rule { id: "COPY-LEGACY-SILENT", on: On::Result, judge: legacy_silent },
-    Rule { id: "COPY-TYPE", on: On::Any, judge: odd_type },
+    Rule { id: "COPY-TRUE-DISTINCT", needs: Matter::RESULT, judge: true_distinct },
+    Rule { id: "COPY-TRUE-SOLE", needs: Matter::RESULT.and(Matter::COMPARISON), judge: true_sole },
+    Rule { id: "COPY-FLAG-SET", needs: Matter::VERSIONED, judge: flag_set },
+    Rule { id: "COPY-FLAG-CLEAR", needs: Matter::VERSIONED, judge: flag_clear },
+    Rule { id: "COPY-TRUE-WRITABLE", needs: Matter::VERSIONED, judge: true_writable },
+    Rule { id: "COPY-TRUE-REFUSED", needs: Matter::COPY, judge: true_refused },
+    Rule { id: "COPY-TRUE-IGNORED", needs: Matter::RESULT, judge: true_ignored },
+    Rule { id: "COPY-FALSE-ALIAS", needs: Matter::RESULT, judge: false_alias },
+    Rule { id: "COPY-FALSE-BE", needs: Matter::COPY, judge: false_be },
+    Rule { id: "COPY-NONE-ALIAS", needs: Matter::RESULT, judge: none_alias },
+    Rule {
+        id: "COPY-FALSE-CONSISTENT",
+        needs: Matter::RESULT.and(Matter::COMPARISON),
+        judge: false_consistent,
+    },
+    Rule { id: "COPY-SAME-DEVICE-NEUTRAL", needs: Matter::COMPARISON, judge: same_device_neutral },
+    Rule { id: "COPY-WRITE-THROUGH", needs: Matter::RESULT, judge: write_through },
+    Rule { id: "COPY-VALUES", needs: Matter::RESULT, judge: values },
+    Rule { id: "COPY-LEGACY-SILENT", needs: Matter::RESULT, judge: legacy_silent },
+    Rule { id: "COPY-TYPE", needs: Matter::COPY, judge: odd_type },
 ];
 
 const MEMORY: &[What] = &[What::Outcome, What::Memory, What::WriteThrough];
@@ -94,11 +98,11 @@ fn true_sole(ctx: &Context) -> Verdict {
     };
     let mut compared = false;
     for (place, one) in copies().enumerate() {
-        let Some((low, high)) = reach(one.tensor) else {
+        let Some((low, high)) = reach(&one) else {
             continue;
         };
         for other in copies().skip(place + 1) {
-            let Some((other_low, other_high)) = reach(other.tensor) else {
+            let Some((other_low, other_high)) = reach(&other) else {
                 continue;
             };
             if one.tensor.device != other.tensor.device {

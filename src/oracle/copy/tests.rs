@@ -2,7 +2,7 @@
 
 use crate::abi::{DLDevice, FLAG_IS_COPIED, FLAG_READ_ONLY};
 use crate::case::Keyword::{self, *};
-use crate::case::{Access, Arg, Call, Layout, Probe, Shape, Strides, Tensor, Value};
+use crate::case::{Access, Arg, Call, Case, Dtype, Layout, Probe, Shape, Strides, Tensor, Value};
 use crate::oracle::testing::{Said, Scene, call};
 use crate::oracle::{Elements, ErrorClass, Exportable, Grade, Memory, WriteThrough};
 
@@ -61,6 +61,19 @@ fn two_copies_share_nothing_with_each_other() {
     let data = next.clone().tensor().data;
     let next = next.edit(|it| it.probe_tensor(Probe::Repeat).data = data + 24);
     assert_eq!(next.said("COPY-TRUE-SOLE"), Said::Holds);
+    // Eight packed elements of 4 bits take four bytes, padded ones eight.
+    let narrow = Dtype::named("uint4", 0).unwrap();
+    let array = Tensor { dtype: narrow, shape: Shape::from_slice(&[8]), ..Tensor::plain() };
+    let packed =
+        Scene::new(array, call(&[versioned(), copy(true)])).with(Probe::Repeat).edit(|it| {
+            let data = it.tensor().data;
+            (it.managed().flags, it.probe_managed(Probe::Repeat).flags) =
+                (FLAG_IS_COPIED, FLAG_IS_COPIED);
+            it.probe_tensor(Probe::Repeat).data = data + 4;
+        });
+    assert_eq!(packed.said("COPY-TRUE-SOLE"), Said::Holds);
+    let shared = packed.edit(|it| it.probe_tensor(Probe::Repeat).data -= 1);
+    assert_eq!(shared.said("COPY-TRUE-SOLE"), VIOLATION);
 }
 
 #[test]
@@ -147,6 +160,11 @@ fn copy_false_follows_copy_none() {
     // Arrow refuses every copy argument on the legacy path.
     let arrow = Scene::plain().with_raised(Probe::CopyFalse, ErrorClass::Buffer);
     assert_eq!(arrow.said("COPY-FALSE-CONSISTENT"), WARNING);
+    // What is malformed may be refused in one call and passed over in the other.
+    let odd: Case =
+        "array(shape=(6,), dtype='float32').__dlpack__(max_version=(0,))".parse().unwrap();
+    let odd = Scene::new(odd.tensor, odd.call).with_raised(Probe::CopyFalse, ErrorClass::Buffer);
+    assert_eq!(odd.said("COPY-FALSE-CONSISTENT"), Said::Silent);
     // A copy was needed: nothing to be consistent with.
     let needed = shared().answering(&[versioned(), copy(true)]);
     let needed = needed.with_raised(Probe::CopyFalse, ErrorClass::Buffer);

@@ -25,6 +25,10 @@ enum Cause {
 }
 
 pub(super) fn word(matter: &Matter, class: ErrorClass) -> Word {
+    if asks_for_too_much(matter) {
+        // Out of memory: whatever the library says of that (EXC-OOM is information).
+        return Word::NotJudged;
+    }
     // MemoryError is information everywhere (EXC-OOM).
     let Some(token) = Token::of_error(class) else {
         return Word::Lawful;
@@ -76,6 +80,16 @@ pub(super) fn word(matter: &Matter, class: ErrorClass) -> Word {
         Cause::Unclear => Word::NotJudged,
         Cause::Excused => Word::Lawful,
     }
+}
+
+/// Bytes that no machine of today lends to one copy.
+const TOO_MUCH: u64 = 1 << 40;
+
+/// A copy of a virtually huge array is asked for.
+fn asks_for_too_much(matter: &Matter) -> bool {
+    let source = &matter.seen.source;
+    source.size().saturating_mul(source.item_size as u64) >= TOO_MUCH
+        && matter.classes.copy == CopyArg::True
 }
 
 /// Settles the conditional tokens by their probes; `Err` when the probe is missing.

@@ -9,27 +9,32 @@ mod target;
 
 use super::export::{Word, evidence};
 use super::{
-    Container, Context, Evidence, Fact, Grade, Knob, Number, Of, On, Rule, Setting, Verdict, What,
+    Container, Context, Evidence, Fact, Grade, Knob, Matter, Number, Of, Rule, Setting, Verdict,
+    What,
 };
 use crate::abi::{DLDevice, DLDeviceType};
 use crate::case::Object;
 
 pub(super) const RULES: &[Rule] = &[
-    Rule { id: "DEV-BOTH", on: On::Any, judge: method::both },
-    Rule { id: "DEV-TUPLE", on: On::Any, judge: method::is_tuple },
-    Rule { id: "DEV-TYPE-ELEM", on: On::Any, judge: method::type_element },
-    Rule { id: "DEV-ID-ELEM", on: On::Any, judge: method::id_element },
-    Rule { id: "DEV-TYPE-KNOWN", on: On::Any, judge: |ctx| number(ctx, Fault::Type) },
-    Rule { id: "DEV-ID-ZERO", on: On::Any, judge: |ctx| number(ctx, Fault::NotZero) },
-    Rule { id: "DEV-ID-NONNEG", on: On::Any, judge: |ctx| number(ctx, Fault::Negative) },
-    Rule { id: "DEV-STABLE", on: On::Any, judge: method::stable },
-    Rule { id: "DEV-CONSISTENT", on: On::Result, judge: target::consistent },
-    Rule { id: "DEV-HONOUR", on: On::Result, judge: target::honour },
-    Rule { id: "DEV-HONOUR-CPU", on: On::Any, judge: target::honour_cpu },
-    Rule { id: "DEV-CPU-OFFER", on: On::Any, judge: target::cpu_offer },
-    Rule { id: "DEV-CPU-ID-OTHER", on: On::Any, judge: target::cpu_id_other },
-    Rule { id: "DEV-DUNDER-RAISES", on: On::Any, judge: method::dunder_raises },
-    Rule { id: "DEV-FOREIGN", on: On::Any, judge: method::foreign },
+    Rule { id: "DEV-BOTH", needs: Matter::ANY, judge: method::both },
+    Rule { id: "DEV-TUPLE", needs: Matter::ANY, judge: method::is_tuple },
+    Rule { id: "DEV-TYPE-ELEM", needs: Matter::ANY, judge: method::type_element },
+    Rule { id: "DEV-ID-ELEM", needs: Matter::ANY, judge: method::id_element },
+    Rule { id: "DEV-TYPE-KNOWN", needs: Matter::ANY, judge: |ctx| number(ctx, Fault::Type) },
+    Rule { id: "DEV-ID-ZERO", needs: Matter::ANY, judge: |ctx| number(ctx, Fault::NotZero) },
+    Rule { id: "DEV-ID-NONNEG", needs: Matter::ANY, judge: |ctx| number(ctx, Fault::Negative) },
+    Rule { id: "DEV-STABLE", needs: Matter::ANY, judge: method::stable },
+    Rule { id: "DEV-CONSISTENT", needs: Matter::TENSOR, judge: target::consistent },
+    Rule { id: "DEV-HONOUR", needs: Matter::TENSOR, judge: target::honour },
+    Rule {
+        id: "DEV-HONOUR-CPU",
+        needs: Matter::TENSOR.and(Matter::ELSEWHERE),
+        judge: target::honour_cpu,
+    },
+    Rule { id: "DEV-CPU-OFFER", needs: Matter::ELSEWHERE, judge: target::cpu_offer },
+    Rule { id: "DEV-CPU-ID-OTHER", needs: Matter::DL_DEVICE, judge: target::cpu_id_other },
+    Rule { id: "DEV-DUNDER-RAISES", needs: Matter::ELSEWHERE, judge: method::dunder_raises },
+    Rule { id: "DEV-FOREIGN", needs: Matter::ANY, judge: method::foreign },
 ];
 
 fn method_fact(value: impl ToString) -> Fact {

@@ -10,30 +10,58 @@ pub(super) use narrow::is_repacked;
 
 use super::export::{self, Export, Layer, Word, evidence};
 use super::{
-    Context, DlTensor, Elements, Evidence, Exportable, Fact, Grade, Kind, Managed, Memory,
-    Observation, On, Rule, Verdict, What,
+    Context, DlTensor, Elements, Evidence, Exportable, Fact, Grade, Kind, Managed, Matter, Memory,
+    Observation, Rule, Verdict, What,
 };
 use crate::abi::{DLDataType, DLDataTypeCode, KNOWN_VERSION};
 use crate::case::{ByteOrder, Case, DtypeClass};
 
 pub(super) const RULES: &[Rule] = &[
-    Rule { id: "DTY-CODE-KNOWN", on: On::Result, judge: code_known },
-    Rule { id: "DTY-LANES", on: On::Result, judge: lanes },
-    Rule { id: "DTY-MATCH", on: On::Result, judge: |ctx| fault(ctx, Fault::Match) },
-    Rule { id: "DTY-SIZE", on: On::Result, judge: |ctx| fault(ctx, Fault::Size) },
-    Rule { id: "DTY-BITS-TRUNC", on: On::Any, judge: |ctx| fault(ctx, Fault::BitsTrunc) },
-    Rule { id: "DTY-BITS-FIXED", on: On::Result, judge: |ctx| fault(ctx, Fault::BitsFixed) },
-    Rule { id: "DTY-BOOL", on: On::Result, judge: |ctx| fault(ctx, Fault::Bool) },
-    Rule { id: "DTY-COMPLEX", on: On::Result, judge: |ctx| fault(ctx, Fault::Complex) },
-    Rule { id: "DTY-FLOAT-IEEE", on: On::Any, judge: |ctx| fault(ctx, Fault::FloatIeee) },
-    Rule { id: "DTY-BF16", on: On::Any, judge: |ctx| fault(ctx, Fault::Bf16) },
-    Rule { id: "DTY-FP8-CODE", on: On::Any, judge: |ctx| fault(ctx, Fault::Fp8Code) },
-    Rule { id: "DTY-ENDIAN", on: On::Any, judge: |ctx| fault(ctx, Fault::Endian) },
-    Rule { id: "DTY-SUBBYTE-PACK", on: On::Any, judge: narrow::pack },
-    Rule { id: "DTY-SUBBYTE-PADDED", on: On::Any, judge: narrow::padded },
-    Rule { id: "DTY-SUBBYTE-SHAPE", on: On::Any, judge: narrow::shape },
-    Rule { id: "DTY-OPAQUE", on: On::Result, judge: opaque },
-    Rule { id: "DTY-STANDARD-ALL", on: On::Any, judge: standard::all },
+    Rule { id: "DTY-CODE-KNOWN", needs: Matter::TENSOR, judge: code_known },
+    Rule { id: "DTY-LANES", needs: Matter::TENSOR, judge: lanes },
+    Rule { id: "DTY-MATCH", needs: Matter::TENSOR, judge: |ctx| fault(ctx, Fault::Match) },
+    Rule { id: "DTY-SIZE", needs: Matter::TENSOR, judge: |ctx| fault(ctx, Fault::Size) },
+    Rule {
+        id: "DTY-BITS-TRUNC",
+        needs: Matter::OTHER_DTYPE,
+        judge: |ctx| fault(ctx, Fault::BitsTrunc),
+    },
+    Rule { id: "DTY-BITS-FIXED", needs: Matter::TENSOR, judge: |ctx| fault(ctx, Fault::BitsFixed) },
+    Rule { id: "DTY-BOOL", needs: Matter::TENSOR, judge: |ctx| fault(ctx, Fault::Bool) },
+    Rule { id: "DTY-COMPLEX", needs: Matter::TENSOR, judge: |ctx| fault(ctx, Fault::Complex) },
+    Rule {
+        id: "DTY-FLOAT-IEEE",
+        needs: Matter::OTHER_DTYPE,
+        judge: |ctx| fault(ctx, Fault::FloatIeee),
+    },
+    Rule {
+        id: "DTY-BF16",
+        needs: Matter::TENSOR.and(Matter::OTHER_DTYPE),
+        judge: |ctx| fault(ctx, Fault::Bf16),
+    },
+    Rule {
+        id: "DTY-FP8-CODE",
+        needs: Matter::TENSOR.and(Matter::OTHER_DTYPE),
+        judge: |ctx| fault(ctx, Fault::Fp8Code),
+    },
+    Rule { id: "DTY-ENDIAN", needs: Matter::OTHER_DTYPE, judge: |ctx| fault(ctx, Fault::Endian) },
+    Rule {
+        id: "DTY-SUBBYTE-PACK",
+        needs: Matter::TENSOR.and(Matter::OTHER_DTYPE),
+        judge: narrow::pack,
+    },
+    Rule {
+        id: "DTY-SUBBYTE-PADDED",
+        needs: Matter::TENSOR.and(Matter::OTHER_DTYPE),
+        judge: narrow::padded,
+    },
+    Rule {
+        id: "DTY-SUBBYTE-SHAPE",
+        needs: Matter::TENSOR.and(Matter::OTHER_DTYPE),
+        judge: narrow::shape,
+    },
+    Rule { id: "DTY-OPAQUE", needs: Matter::TENSOR, judge: opaque },
+    Rule { id: "DTY-STANDARD-ALL", needs: Matter::ANY, judge: standard::all },
 ];
 
 /// What is wrong with an exported type; each is the rule of the same name.

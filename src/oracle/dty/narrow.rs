@@ -1,7 +1,7 @@
 //! Types narrower than a byte: packed, or padded to a byte each.
 
 use crate::abi::{DLDataType, FLAG_SUBBYTE_PADDED};
-use crate::case::{Case, DtypeClass};
+use crate::case::{Case, DtypeClass, Object};
 use crate::oracle::export::{Export, Layer, Word, evidence, flags_with_dtype, tuple};
 use crate::oracle::{Context, DlTensor, Elements, Grade, Observation, Verdict, What};
 
@@ -25,6 +25,7 @@ fn is_padded(ctx: &Context, tensor: &DlTensor) -> bool {
     let source = &ctx.seen.source;
     let room = source.allocation.as_ref().map_or(0, |allocation| allocation.len() as u64);
     source.size() > 1
+        && ctx.case.tensor.object != Object::Packed
         && source.item_size == 1
         && tensor.shape == source.shape
         && tensor.first().is_some()

@@ -192,6 +192,7 @@ impl<'a> Export<'a> {
 pub(super) fn place(of: Of) -> String {
     match of {
         Of::Export => "in the export".into(),
+        Of::FromPy => "in the result of from_py".into(),
         Of::Probe(ProbeName(probe)) => format!("in the probe {}", probe.name()),
     }
 }

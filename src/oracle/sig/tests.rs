@@ -146,6 +146,12 @@ fn the_own_device_may_be_written_as_it_was_returned() {
         assert_eq!(refused.said("SIG-DEVICE-ENUM"), broken);
         assert_eq!(refused.said("COPY-SAME-DEVICE-NEUTRAL"), Said::Holds);
     }
+    // Paddle answers (kDLCPU, None): that is DEV-ID-ELEM, and to refuse it is nothing more.
+    let refused = Scene::plain().with(Probe::OwnDevice);
+    let mut refused = refused.with_raised(Probe::OwnTuple, ErrorClass::Type);
+    let element = crate::oracle::DeviceElement::Id;
+    refused.seen.device_before = crate::oracle::DeviceAnswer::NoNumber(element, "(1, None)".into());
+    assert_eq!(refused.said("SIG-DEVICE-ENUM"), Said::Silent);
     // A plain Enum is no IntEnum: any outcome is lawful.
     let plain = Value::Seq(SeqKind::Tuple, [Scalar::Enum(1), Scalar::Int(0)].as_slice().into());
     for class in [ErrorClass::Type, ErrorClass::Buffer] {

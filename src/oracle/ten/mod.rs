@@ -7,28 +7,32 @@ mod data;
 mod strides;
 
 use super::export::{Export, Fault, Layer, Word, evidence, tuple};
-use super::{Context, DlTensor, Evidence, Grade, On, Rule, Setting, Verdict, What};
+use super::{Context, DlTensor, Evidence, Grade, Matter, Rule, Setting, Verdict, What};
 
 pub(super) const RULES: &[Rule] = &[
-    Rule { id: "TEN-NDIM", on: On::Result, judge: ndim },
-    Rule { id: "TEN-SHAPE-PTR", on: On::Result, judge: shape_pointer },
-    Rule { id: "TEN-SHAPE-VALUES", on: On::Result, judge: shape_values },
-    Rule { id: "TEN-SHAPE-OVERFLOW", on: On::Result, judge: shape_overflow },
-    Rule { id: "TEN-STRIDES-NONNULL-1.2", on: On::Any, judge: strides::nonnull },
-    Rule { id: "TEN-STRIDES-NULL-OLD", on: On::Result, judge: strides::null_old },
-    Rule { id: "TEN-STRIDES-NULL-COMPACT", on: On::Any, judge: strides::null_compact },
-    Rule { id: "TEN-STRIDES-UNIT", on: On::Result, judge: strides::unit },
-    Rule { id: "TEN-STRIDES-NEG", on: On::Result, judge: strides::negative },
-    Rule { id: "TEN-STRIDES-ZERO", on: On::Result, judge: strides::zero },
-    Rule { id: "TEN-STRIDES-EXTENT", on: On::Result, judge: strides::extent },
-    Rule { id: "TEN-DATA-NONNULL", on: On::Result, judge: data::nonnull },
-    Rule { id: "TEN-DATA-NULL-SIZE0", on: On::Result, judge: data::null_size0 },
-    Rule { id: "TEN-DATA-ADDR", on: On::Result, judge: data::address },
-    Rule { id: "TEN-DATA-ALIGN256", on: On::Any, judge: data::align256 },
-    Rule { id: "TEN-DATA-ALIGN-ITEM", on: On::Result, judge: data::align_item },
-    Rule { id: "TEN-BYTEOFFSET-RANGE", on: On::Result, judge: data::byte_offset_range },
-    Rule { id: "TEN-BYTEOFFSET-MULT", on: On::Result, judge: data::byte_offset_multiple },
-    Rule { id: "TEN-VALUES", on: On::Result, judge: data::values },
+    Rule { id: "TEN-NDIM", needs: Matter::TENSOR, judge: ndim },
+    Rule { id: "TEN-SHAPE-PTR", needs: Matter::TENSOR, judge: shape_pointer },
+    Rule { id: "TEN-SHAPE-VALUES", needs: Matter::TENSOR, judge: shape_values },
+    Rule { id: "TEN-SHAPE-OVERFLOW", needs: Matter::TENSOR, judge: shape_overflow },
+    Rule {
+        id: "TEN-STRIDES-NONNULL-1.2",
+        needs: Matter::TENSOR.and(Matter::VERSIONED),
+        judge: strides::nonnull,
+    },
+    Rule { id: "TEN-STRIDES-NULL-OLD", needs: Matter::TENSOR, judge: strides::null_old },
+    Rule { id: "TEN-STRIDES-NULL-COMPACT", needs: Matter::TENSOR, judge: strides::null_compact },
+    Rule { id: "TEN-STRIDES-UNIT", needs: Matter::TENSOR, judge: strides::unit },
+    Rule { id: "TEN-STRIDES-NEG", needs: Matter::TENSOR, judge: strides::negative },
+    Rule { id: "TEN-STRIDES-ZERO", needs: Matter::TENSOR, judge: strides::zero },
+    Rule { id: "TEN-STRIDES-EXTENT", needs: Matter::TENSOR, judge: strides::extent },
+    Rule { id: "TEN-DATA-NONNULL", needs: Matter::TENSOR, judge: data::nonnull },
+    Rule { id: "TEN-DATA-NULL-SIZE0", needs: Matter::TENSOR, judge: data::null_size0 },
+    Rule { id: "TEN-DATA-ADDR", needs: Matter::TENSOR, judge: data::address },
+    Rule { id: "TEN-DATA-ALIGN256", needs: Matter::TENSOR, judge: data::align256 },
+    Rule { id: "TEN-DATA-ALIGN-ITEM", needs: Matter::TENSOR, judge: data::align_item },
+    Rule { id: "TEN-BYTEOFFSET-RANGE", needs: Matter::TENSOR, judge: data::byte_offset_range },
+    Rule { id: "TEN-BYTEOFFSET-MULT", needs: Matter::TENSOR, judge: data::byte_offset_multiple },
+    Rule { id: "TEN-VALUES", needs: Matter::TENSOR, judge: data::values },
 ];
 
 fn ndim(ctx: &Context) -> Verdict {

@@ -1,0 +1,101 @@
+//! Each library whose environment is installed: its script builds what it says it can, the facts it states
+//! are those of its memory, and what is known of it is seen again. A library without its environment is
+//! skipped, by name.
+
+use dlpack_fuzz::backend;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+/// Cases with what a replay says of them: the rule that is broken, `crash`, or `OK`.
+const EXPECTED: [(&str, &str, &str); 16] = [
+    ("torch", "array(shape=(2, 3), dtype='float32').__dlpack__(max_version=(1, 0))", "OK"),
+    ("torch", "array(shape=(4,), dtype='bfloat16', strides=(6,), lead=2).__dlpack__()", "OK"),
+    ("torch", "array(shape=(6,), dtype='float32', object='requires-grad').__dlpack__()", "OK"),
+    ("torch", "array(shape=(6,), dtype='complex64', object='conj').__dlpack__()", "OK"),
+    // The negative that the view stands for is lost.
+    ("torch", "array(shape=(6,), dtype='float32', object='neg').__dlpack__()", "TEN-VALUES"),
+    (
+        "torch",
+        "array(shape=(6,), dtype='float32').__dlpack__(copy=True, max_version=(1, 0))",
+        "COPY-FLAG-SET",
+    ),
+    (
+        "torch",
+        "array(shape=(6,), dtype='float32').__dlpack__(copy=False, dl_device=(2, 0))",
+        "EXC-DEVICE",
+    ),
+    ("jax", "array(shape=(2, 3), dtype='bfloat16').__dlpack__()", "OK"),
+    ("jax", "array(shape=(6,), dtype='float32', object='sharded').__dlpack__()", "OK"),
+    (
+        "pyarrow",
+        "array(shape=(6,), dtype='int16', object='slice').__dlpack__(max_version=(1, 0))",
+        "OK",
+    ),
+    ("pyarrow", "array(shape=(6,), dtype='int16').__dlpack__(max_version=(0,)) + copy-false", "OK"),
+    ("mlx", "array(shape=(2, 3), dtype='float32', strides=(4, -8)).__dlpack__()", "OK"),
+    ("tvm-ffi", "array(shape=(6,), dtype='float32').__dlpack__(copy=True)", "COPY-TRUE-IGNORED"),
+    ("nanobind", "array(shape=(6,), dtype='float32', device=(12, 3)).__dlpack__()", "OK"),
+    (
+        "dpctl",
+        "array(shape=(6,), dtype='float32', device=(14, 0)).__dlpack__(dl_device=(1, 0))",
+        "DEV-HONOUR",
+    ),
+    ("paddle", "array(shape=(6,), dtype='float32').__dlpack__()", "DEV-ID-ELEM"),
+];
+
+fn environment(library: &str) -> Option<PathBuf> {
+    let env = Path::new(env!("DLPACK_FUZZ_ENV_DEFAULT")).with_file_name(library);
+    if env.join("bin/python").exists() {
+        return Some(env);
+    }
+    eprintln!("SKIPPED {library}: no environment; run scripts/setup {library}");
+    None
+}
+
+fn replay(library: &str, words: &[&str]) -> String {
+    let output = Command::new(env!("CARGO_BIN_EXE_dlpack-fuzz"))
+        .args(["replay", "--ignore-known", "--backend", library])
+        .args(words)
+        .output()
+        .expect("the program starts");
+    let told = [&output.stdout[..], &output.stderr[..]].concat();
+    String::from_utf8_lossy(&told).into_owned()
+}
+
+#[test]
+fn what_is_known_of_each_library_is_seen_and_nothing_else() {
+    for (library, case, expected) in EXPECTED {
+        if environment(library).is_none() {
+            continue;
+        }
+        let told = replay(library, &["--case", case]);
+        let is_seen = match expected {
+            "OK" => told.contains("1 OK") || told.contains("OK     --case"),
+            rule => told.contains("FAILED") && told.contains(rule),
+        };
+        assert!(is_seen, "{library}, {case}: {expected} expected\n{told}");
+    }
+}
+
+#[test]
+fn every_library_says_what_it_cannot_build() {
+    for library in ["torch", "jax", "pyarrow", "mlx", "paddle"] {
+        for dtype in ["record", "swapped float32", "int1"] {
+            if environment(library).is_some() && (library, dtype) != ("torch", "int1") {
+                let case = format!("array(shape=(6,), dtype='{dtype}').__dlpack__()");
+                let told = replay(library, &["--case", &case]);
+                assert!(told.contains("has no arrays of"), "{library}: {told}");
+            }
+        }
+    }
+}
+
+#[test]
+fn every_backend_has_pins_and_a_cost() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    for entry in backend::REGISTRY {
+        let pins = root.join("scripts/requirements").join(entry.env).with_extension("txt");
+        let text = std::fs::read_to_string(&pins).unwrap_or_else(|_| panic!("{}", pins.display()));
+        assert!(text.contains("#: cost ") && text.contains("=="), "{}", pins.display());
+    }
+}
