@@ -11,6 +11,7 @@ use super::repro;
 use super::{Failure, print};
 use dlpack_fuzz::case::Case;
 use dlpack_fuzz::finding::{Cause, Death, Finding, Identity, Store};
+use dlpack_fuzz::host::steering::Steering;
 use dlpack_fuzz::host::worker::Worker;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -26,6 +27,8 @@ pub struct Recorder<'a> {
     kept: Vec<Kept>,
     /// Faults that are findings of this session: met again they cost nothing.
     met: Vec<Cause>,
+    /// By finding, the deaths that were seen to be of it.
+    understood: Vec<(Identity, Death, Steering)>,
     /// Meetings with findings that are known.
     known: u64,
 }
@@ -67,6 +70,7 @@ impl<'a> Recorder<'a> {
             target,
             kept: Vec::new(),
             met: Vec::new(),
+            understood: Vec::new(),
             known: 0,
         })
     }
@@ -89,6 +93,9 @@ impl<'a> Recorder<'a> {
             self.known += 1;
             return Ok(Recorded { met: Met::Known, simplest: None });
         }
+        if let Some(recorded) = self.recognize(case, &cause) {
+            return Ok(recorded);
+        }
         // A death has no key that says it is the same fault again: only shrinking shows that.
         if let Cause::Violation(_) = cause {
             if self.met.iter().any(|met| arena::is_same(met, &cause)) {
@@ -101,9 +108,35 @@ impl<'a> Recorder<'a> {
             None if is_hang(&cause) => Met::Gone,
             // It did happen: it is kept as it was met.
             None => self.take(case.clone(), cause)?,
-            Some((case, cause)) => self.take(case, cause)?,
+            Some((simplest, cause)) => {
+                if let Cause::Crash(crash) = &cause {
+                    self.understand(case, &simplest, crash.death, Identity::of(&simplest, &cause));
+                }
+                self.take(simplest, cause)?
+            }
         };
         Ok(Recorded { met, simplest })
+    }
+
+    /// A death like some that were all seen to be of one finding. Every death was one of a child that knew
+    /// no rule around that fault yet, so that there may be many; each takes seconds to shrink.
+    fn recognize(&mut self, case: &Case, cause: &Cause) -> Option<Recorded> {
+        let Cause::Crash(crash) = cause else { return None };
+        let (identity, ..) = (self.understood.iter())
+            .find(|(_, death, deaths)| *death == crash.death && deaths.steers(case))?;
+        let kept = self.kept.iter_mut().find(|kept| kept.finding.identity == *identity)?;
+        kept.count += 1;
+        Some(Recorded { met: Met::Again, simplest: Some(kept.finding.case.clone()) })
+    }
+
+    fn understand(&mut self, case: &Case, simplest: &Case, death: Death, identity: Identity) {
+        let place = (self.understood.iter())
+            .position(|(known, known_death, _)| *known == identity && *known_death == death)
+            .unwrap_or_else(|| {
+                self.understood.push((identity, death, Steering::default()));
+                self.understood.len() - 1
+            });
+        self.understood[place].2.learn(case, simplest);
     }
 
     /// Takes what was reduced.
@@ -147,7 +180,14 @@ impl<'a> Recorder<'a> {
     /// again.
     fn reduce(&mut self, case: &Case, cause: &Cause) -> Result<Option<(Case, Cause)>, Failure> {
         let mut arena = Arena::Worker(&mut self.worker);
-        let again = arena::causes(&mut arena, case)?;
+        // That a case hangs is believed at once where another was seen to.
+        let is_believed = is_hang(cause)
+            && self.understood.iter().any(|(_, death, _)| *death == Death::Hang)
+            && arena::shows(&mut arena, case, cause)?;
+        let again = match is_believed {
+            true => vec![cause.clone()],
+            false => arena::causes(&mut arena, case)?,
+        };
         let shown = (again.iter().find(|again| arena::is_same(again, cause)))
             // A sanitizer or libFuzzer names a death its own way; the worker's word is the system's.
             .or_else(|| again.iter().find(|again| matches!(again, Cause::Crash(_))))

@@ -6,8 +6,8 @@ import time
 
 
 class Deadly:
-    def __init__(self, x):
-        self.x = x
+    def __init__(self, description):
+        self.x = description.numpy
 
     def __dlpack_device__(self):
         return self.x.__dlpack_device__()
