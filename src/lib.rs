@@ -6,7 +6,8 @@
 //!
 //! Who may use whom (checked by `tests/architecture.rs`): `abi` uses nothing; `case` uses `abi`; `oracle`
 //! uses `abi` and `case`; `backend` and `host` use all of these and hold every `unsafe` block, PyO3 and
-//! processes; `finding` and `report` use what the oracle returns, and `report` runs nothing.
+//! processes; `finding` and `report` use what the oracle returns, and `report` runs nothing;
+//! [`subject`] says what all of them are about: the options of a session.
 
 pub mod abi;
 pub mod backend;
@@ -15,3 +16,4 @@ pub mod finding;
 pub mod host;
 pub mod oracle;
 pub mod report;
+pub mod subject;

@@ -4,8 +4,8 @@
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
-const MODULES: [&str; 8] =
-    ["abi", "backend", "case", "command", "finding", "host", "oracle", "report"];
+const MODULES: [&str; 9] =
+    ["abi", "backend", "case", "command", "finding", "host", "oracle", "report", "subject"];
 
 /// What a module may use beside itself; `main` and `lib` may use everything.
 fn may_use(module: &str) -> &'static [&'static str] {
@@ -14,9 +14,10 @@ fn may_use(module: &str) -> &'static [&'static str] {
         "case" => &["abi"],
         "oracle" => &["abi", "case"],
         "backend" | "host" => &["abi", "case", "oracle", "backend", "host"],
-        // Versions are plain data that every report shows; a stored finding holds its reports.
-        "finding" => &["abi", "case", "oracle", "report", "host::Versions"],
+        // Versions and errors are plain data; a stored finding holds its reports.
+        "finding" => &["abi", "case", "oracle", "report", "host::Versions", "host::Error"],
         "report" => &["abi", "case", "oracle", "finding", "host::Versions"],
+        "subject" => &["backend", "case", "oracle", "finding", "host"],
         _ => &MODULES,
     }
 }

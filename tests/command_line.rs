@@ -193,3 +193,47 @@ fn a_short_sweep_finds_nothing_new_and_counts_its_rules() {
     assert!(told["rules"].as_array().unwrap().iter().any(|rule| rule["checked"] == true));
     assert_eq!(told["findings"], serde_json::json!([]));
 }
+
+/// An environment with a space in its name, another profile, and a knob: all of it has to be there again.
+#[test]
+fn the_command_that_a_report_ends_with_shows_the_same_fault_again() {
+    let dir = tempfile::tempdir().unwrap();
+    let module = "class Exporter:\n    def __init__(self, x):\n        self.x = x\n\n    \
+                  def __dlpack__(self, **kw):\n        if kw.get('copy') is False:\n            \
+                  raise ValueError\n        return self.x.__dlpack__(**kw)\n\n    \
+                  def __dlpack_device__(self):\n        return self.x.__dlpack_device__()\n";
+    std::fs::write(dir.path().join("refuser.py"), module).unwrap();
+    let env = dir.path().join("the env");
+    let built = Path::new(env!("CARGO_MANIFEST_DIR")).join("envs/numpy");
+    std::os::unix::fs::symlink(built, &env).unwrap();
+    let run = |program: &str, arguments: &[&str]| {
+        let mut command = Command::new(program);
+        let tool = Path::new(env!("CARGO_BIN_EXE_dlpack-fuzz")).parent().unwrap();
+        let path = format!("{}:{}", tool.display(), std::env::var("PATH").unwrap());
+        command.args(arguments).env("PATH", path).current_dir(dir.path());
+        command
+    };
+    // Faults of profile `strict` alone are not shown again under `spec`.
+    let check = run("dlpack-fuzz", &["check", "py:refuser:Exporter", "--runs", "3000", "--quiet"])
+        .args(["--jobs", "2", "--json", "--profile", "strict", "--knob", "cpu_stream=V"])
+        .args(["--env", env.to_str().unwrap()])
+        .env("DLPACK_FUZZ_PYTHONPATH", dir.path())
+        .output()
+        .unwrap();
+    let told: serde_json::Value = serde_json::from_slice(&check.stdout)
+        .unwrap_or_else(|error| panic!("{error}: {}", text(&check.stderr)));
+    let findings = told["findings"].as_array().unwrap();
+    assert!(findings.len() > 1, "{told:#}");
+    for found in findings {
+        assert_eq!(found["count"], 1, "one finding, whatever the number of processes");
+        let again = found["finding"]["again"].as_str().unwrap();
+        for word in ["--backend py:refuser:Exporter", "--profile strict", "--knob 'cpu_stream=V'"] {
+            assert!(again.contains(word), "{again}");
+        }
+        let output = run("sh", &["-c", &format!("{again} --json")]).output().unwrap();
+        assert_eq!(output.status.code(), Some(1), "{again}: {}", text(&output.stderr));
+        let shown: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+        let same = |one: &serde_json::Value| one["identity"] == found["finding"]["identity"];
+        assert!(shown.as_array().unwrap().iter().any(same), "{again}: {shown:#}");
+    }
+}

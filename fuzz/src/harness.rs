@@ -3,15 +3,16 @@
 //! Alone (`cargo fuzz run`), the first new violation is printed and the process panics, so that libFuzzer
 //! keeps the input. Under `dlpack-fuzz fuzz`, which names an outbox, it is left there and the run goes on.
 
-use crate::{feedback, settings::Settings, wanted::Wanted};
+use crate::{feedback, wanted::Wanted};
 use dlpack_fuzz::abi::DLDevice;
 use dlpack_fuzz::case::{self, Case, ExchangeStep, Rng, Vocabulary, generate};
-use dlpack_fuzz::finding::{Cause, Finding, Known, ReproInput, Versions, reproducer};
+use dlpack_fuzz::finding::{Cause, Known, ReproInput, Versions, reproducer};
 use dlpack_fuzz::host::outbox::Outbox;
 use dlpack_fuzz::host::steering::Steering;
 use dlpack_fuzz::host::{Detail, Session};
 use dlpack_fuzz::oracle::{Grade, Observation, Profile, Violation, judge};
 use dlpack_fuzz::report::{Style, terminal_in};
+use dlpack_fuzz::subject::Subject;
 use std::cell::RefCell;
 use std::sync::LazyLock;
 
@@ -22,7 +23,7 @@ thread_local! {
 
 struct Harness {
     session: Session,
-    settings: Settings,
+    subject: Subject,
     profile: Profile,
     known: Known,
     versions: Versions,
@@ -45,7 +46,7 @@ pub fn start() {
 
 /// As [`start`], for the target that runs shared objects only.
 pub fn start_c() {
-    if !Settings::from_env().is_c() {
+    if Subject::from_env().is_ok_and(|subject| !subject.is_c()) {
         eprintln!("dlpack-fuzz: c_abi runs shared objects: set DLPACK_FUZZ_BACKEND=c:PATH");
         std::process::exit(2);
     }
@@ -81,12 +82,12 @@ pub fn run(case: &Case) {
 
 impl Harness {
     fn open() -> Result<Self, Box<dyn std::error::Error>> {
-        let settings = Settings::from_env();
-        let session = Session::open(&settings.options())?;
+        let subject = Subject::from_env()?;
+        let session = Session::open(&subject.options())?;
         let outbox = Outbox::from_env().transpose()?;
         Ok(Self {
-            profile: settings.profile()?,
-            known: Known::load(&settings.known, &settings.backend)?,
+            profile: subject.profile()?,
+            known: Known::load(&subject.known_folder(), &subject.backend)?,
             versions: session.versions(),
             steering: match &outbox {
                 Some(outbox) => Steering::read(&outbox.steer_file())?,
@@ -96,7 +97,7 @@ impl Harness {
             wanted: Wanted::from_env().transpose()?,
             bytes: vec![0; case::MAX_ENCODED],
             session,
-            settings,
+            subject,
         })
     }
 
@@ -130,7 +131,7 @@ impl Harness {
     /// The case is known to kill the process, or has killed one of this session's.
     fn steers(&self, case: &Case) -> bool {
         self.steering.steers(case)
-            || !self.settings.ignore_known && self.known.steers(case, &self.versions).is_some()
+            || !self.subject.ignore_known && self.known.steers(case, &self.versions).is_some()
     }
 
     /// Runs a case with violations again, for the details, and hands on those that are new.
@@ -140,7 +141,7 @@ impl Harness {
         for violation in judgement.violations {
             let cause = Cause::from(violation.clone());
             let known = self.known.covers(case, &cause, &self.versions).is_some();
-            if known && !self.settings.ignore_known {
+            if known && !self.subject.ignore_known {
                 continue;
             }
             match &mut self.outbox {
@@ -159,13 +160,8 @@ impl Harness {
     /// Prints the report and panics: libFuzzer writes the artifact.
     fn stop(&self, case: &Case, seen: &Observation, violation: Violation) -> ! {
         let rule = violation.rule;
-        let mut finding = Finding::new(
-            self.settings.backend.clone(),
-            self.settings.profile_text(),
-            case.clone(),
-            Cause::from(violation),
-            self.versions.clone(),
-        );
+        let cause = Cause::from(violation);
+        let mut finding = self.subject.finding(case.clone(), cause, self.versions.clone());
         finding.script = reproducer(&ReproInput {
             case,
             cause: &finding.cause,

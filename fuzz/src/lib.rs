@@ -3,7 +3,6 @@
 
 mod feedback;
 mod harness;
-mod settings;
 mod wanted;
 
 pub use harness::{mutate, mutate_exchange_api};

@@ -65,6 +65,13 @@ impl Candidates {
         for &probe in &all {
             self.push(|case| case.probes.remove(probe));
         }
+        // The probe's call itself: what it shows is not shown by the call beside it.
+        for &probe in &all {
+            self.push(|case| {
+                case.call = probe.call(&case.call, case.tensor.device);
+                case.probes = Probes::NONE;
+            });
+        }
     }
 
     /// One keyword only, one less, then plainer values.

@@ -2,7 +2,7 @@
 
 use super::{At, Failure};
 use dlpack_fuzz::case::{self, Case};
-use dlpack_fuzz::finding::{Cause, Death, Violation};
+use dlpack_fuzz::finding::{Cause, Crash, Death, Violation};
 use dlpack_fuzz::host::outbox;
 use dlpack_fuzz::host::process;
 use dlpack_fuzz::host::scratch::Scratch;
@@ -48,6 +48,14 @@ pub fn causes(arena: &mut Arena, case: &Case) -> Result<Vec<Cause>, Failure> {
 
 /// The case shows the fault again: the same rule by the same key, or the same death.
 pub fn shows(arena: &mut Arena, case: &Case, fault: &Cause) -> Result<bool, Failure> {
+    if let (Arena::Worker(worker), Cause::Crash(Crash { death: Death::Hang })) =
+        (&mut *arena, fault)
+    {
+        let answer = worker.judge_once(case, Grade::Violation)?;
+        return Ok(
+            matches!(answer, Answer::Died(fatality) if death(fatality.death) == Death::Hang),
+        );
+    }
     Ok(causes(arena, case)?.iter().any(|cause| is_same(cause, fault)))
 }
 

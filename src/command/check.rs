@@ -13,8 +13,7 @@ use dlpack_fuzz::host::journal::{Counts, Journal};
 use dlpack_fuzz::host::process;
 use dlpack_fuzz::host::scratch::Scratch;
 use dlpack_fuzz::host::steering::Steering;
-use dlpack_fuzz::host::worker::{Answer, Stretch, Worker};
-use dlpack_fuzz::oracle::Grade;
+use dlpack_fuzz::host::worker::Stretch;
 use std::path::PathBuf;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -102,10 +101,15 @@ impl Check {
                 };
                 let recorded = match event {
                     None => Ok(Met::Again),
-                    Some(Event::Met(case, cause)) => recorder.record(&case, cause),
+                    Some(Event::Met(case, cause)) => {
+                        recorder.record(&case, cause).map(|recorded| recorded.met)
+                    }
                     Some(Event::Crashed(case, cause)) => {
                         crashes += 1;
-                        recorder.record(&case, cause)
+                        recorder.record(&case, cause).and_then(|recorded| {
+                            crew.learn(&case, recorded.simplest.as_ref())?;
+                            Ok(recorded.met)
+                        })
                     }
                     Some(Event::Failed(failure)) => Err(failure),
                 };
@@ -138,7 +142,7 @@ impl Check {
             }
         });
         line.finish();
-        let closed = recorder.close();
+        let closed = recorder.close(self.output);
         let summary = Summary {
             lab: &lab,
             versions: recorder.worker().versions().clone(),
@@ -194,11 +198,6 @@ impl Crew<'_> {
                     let case = Case::decode(&case);
                     arena::own_defect(&case, &fatality.last_words)?;
                     from = place + step;
-                    if let process::Death::Hang(_) = fatality.death
-                        && !self.hangs_again(&mut worker, &case, events)?
-                    {
-                        continue;
-                    }
                     self.go_round(&case)?;
                     let cause = Cause::from(arena::death(fatality.death));
                     let _ = events.send(Event::Crashed(case, cause));
@@ -207,28 +206,20 @@ impl Crew<'_> {
         }
     }
 
-    /// A busy machine may have been the reason: the case runs again, with more patience.
-    fn hangs_again(
-        &self,
-        worker: &mut Worker,
-        case: &Case,
-        events: &Sender<Event>,
-    ) -> Result<bool, Failure> {
-        match worker.judge(case, Grade::Violation)? {
-            Answer::Died(_) => Ok(true),
-            Answer::Inexpressible(_) => Ok(false),
-            Answer::Judged(judgement) => {
-                for violation in judgement.violations {
-                    let _ = events.send(Event::Met(case.clone(), Cause::from(violation)));
-                }
-                Ok(false)
-            }
+    fn go_round(&self, case: &Case) -> Result<(), Failure> {
+        self.change(|steering| steering.go_round(case))
+    }
+
+    fn learn(&self, case: &Case, simplest: Option<&Case>) -> Result<(), Failure> {
+        match simplest {
+            Some(simplest) => self.change(|steering| steering.learn(case, simplest)),
+            None => Ok(()),
         }
     }
 
-    fn go_round(&self, case: &Case) -> Result<(), Failure> {
+    fn change(&self, change: impl FnOnce(&mut Steering)) -> Result<(), Failure> {
         let mut steering = self.steering.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
-        steering.go_round(case);
+        change(&mut steering);
         steering.write(&self.steer).at(&self.steer)
     }
 

@@ -133,9 +133,10 @@ fn toolchain() -> Vec<Line> {
     lines.push(match (rustc, engine::is_nightly()) {
         (None, _) => lacking("sanitizers", "none without Rust"),
         (Some(_), true) => good("sanitizers", "address (nightly Rust), none"),
-        (Some(_), false) => {
-            good("sanitizers", "address (stable Rust: `fuzz` sets RUSTC_BOOTSTRAP=1 for it), none")
-        }
+        (Some(_), false) => good(
+            "sanitizers",
+            "address (stable Rust: .cargo/config.toml sets RUSTC_BOOTSTRAP=1 for it), none",
+        ),
     });
     lines
 }

@@ -9,9 +9,8 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-/// How long one case may take: as long as libFuzzer's `-timeout` gives it, far more than any needs on a
-/// busy machine.
-pub const CASE_LIMIT: Duration = Duration::from_secs(10);
+/// A reproducer's interpreter starts and loads the library first.
+const SCRIPT_PATIENCE: u32 = 6;
 
 pub struct Lab {
     pub subject: Subject,
@@ -45,11 +44,21 @@ impl Lab {
         Self { sweep, ..self }
     }
 
+    /// How long one case may take.
+    pub fn case_limit(&self) -> Duration {
+        Duration::from_secs(self.subject.case_limit)
+    }
+
+    /// A reproducer that takes longer hangs, or shows a hang.
+    pub fn script_limit(&self) -> Duration {
+        SCRIPT_PATIENCE * self.case_limit()
+    }
+
     /// Starts a worker; `steer` is a file of cases that its sweeps leave out.
     pub fn worker(&self, steer: Option<&Path>) -> Result<Worker, Failure> {
         let program = std::env::current_exe()
             .map_err(|error| Failure::new(format!("this program cannot find itself: {error}")))?;
-        let launch = Launch { program, arguments: self.arguments(steer), limit: CASE_LIMIT };
+        let launch = Launch { program, arguments: self.arguments(steer), limit: self.case_limit() };
         Ok(Worker::start(launch)?)
     }
 

@@ -110,12 +110,6 @@ impl From<dlpack_fuzz::host::Error> for Failure {
     }
 }
 
-impl From<dlpack_fuzz::finding::Error> for Failure {
-    fn from(error: dlpack_fuzz::finding::Error) -> Self {
-        Self(error.0)
-    }
-}
-
 /// A file or folder that an error is about.
 trait At<T> {
     /// Puts the path into the error's sentence.

@@ -6,10 +6,12 @@
 
 use super::arena::{self, Arena, Target};
 use super::lab::Lab;
+use super::options::Output;
 use super::repro;
 use super::{Failure, print};
 use dlpack_fuzz::case::Case;
-use dlpack_fuzz::finding::{Cause, Finding, Identity, Store};
+use dlpack_fuzz::finding::{Cause, Death, Finding, Identity, Store};
+use dlpack_fuzz::host::steering::Steering;
 use dlpack_fuzz::host::worker::Worker;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -23,8 +25,10 @@ pub struct Recorder<'a> {
     worker: Worker,
     target: Option<Target>,
     kept: Vec<Kept>,
-    /// Faults as they were met, before shrinking: met again they cost nothing.
-    met: Vec<(Cause, Identity)>,
+    /// Faults that are findings of this session: met again they cost nothing.
+    met: Vec<Cause>,
+    /// By finding, the deaths that were seen to be of it.
+    understood: Vec<(Identity, Death, Steering)>,
     /// Meetings with findings that are known.
     known: u64,
 }
@@ -33,12 +37,19 @@ pub struct Recorder<'a> {
 #[derive(Clone, Debug)]
 pub struct Kept {
     pub finding: Finding,
+    /// Processes that died of it; 1 for a broken rule, which every process tells once.
     pub count: u64,
     /// Its folder, or why it has none.
     pub folder: Result<PathBuf, String>,
 }
 
 /// What became of something that was met.
+pub struct Recorded {
+    pub met: Met,
+    /// The simplest case that shows the fault; `None` if it was not looked for, or did not show again.
+    pub simplest: Option<Case>,
+}
+
 pub enum Met {
     /// It is known and reported upstream.
     Known,
@@ -46,6 +57,8 @@ pub enum Met {
     Again,
     /// A new finding, the last of [`Recorder::kept`].
     New,
+    /// It took too long once and not again: a busy machine.
+    Gone,
 }
 
 impl<'a> Recorder<'a> {
@@ -57,6 +70,7 @@ impl<'a> Recorder<'a> {
             target,
             kept: Vec::new(),
             met: Vec::new(),
+            understood: Vec::new(),
             known: 0,
         })
     }
@@ -74,67 +88,107 @@ impl<'a> Recorder<'a> {
     }
 
     /// Takes what was met.
-    pub fn record(&mut self, case: &Case, cause: Cause) -> Result<Met, Failure> {
+    pub fn record(&mut self, case: &Case, cause: Cause) -> Result<Recorded, Failure> {
         if self.is_known(case, &cause) {
             self.known += 1;
-            return Ok(Met::Known);
+            return Ok(Recorded { met: Met::Known, simplest: None });
+        }
+        if let Some(recorded) = self.recognize(case, &cause) {
+            return Ok(recorded);
         }
         // A death has no key that says it is the same fault again: only shrinking shows that.
-        if let Cause::Violation(_) = cause {
-            let met = self.met.iter().find(|(met, _)| arena::is_same(met, &cause));
-            if let Some((_, identity)) = met {
-                let identity = identity.clone();
-                self.count(&identity);
-                return Ok(Met::Again);
-            }
+        if matches!(cause, Cause::Violation(_))
+            && self.met.iter().any(|met| arena::is_same(met, &cause))
+        {
+            return Ok(Recorded { met: Met::Again, simplest: None });
         }
-        let (case, cause) = self.reduce(case, cause)?;
+        let reduced = self.reduce(case, &cause)?;
+        let simplest = reduced.as_ref().map(|(case, _)| case.clone());
+        let met = match reduced {
+            None if is_hang(&cause) => Met::Gone,
+            // It did happen: it is kept as it was met.
+            None => self.take(case.clone(), cause)?,
+            Some((simplest, cause)) => {
+                if let Cause::Crash(crash) = &cause {
+                    self.understand(case, &simplest, crash.death, Identity::of(&simplest, &cause));
+                }
+                self.take(simplest, cause)?
+            }
+        };
+        Ok(Recorded { met, simplest })
+    }
+
+    /// A death like some that were all seen to be of one finding. Every death was one of a child that knew
+    /// no rule around that fault yet, so that there may be many; each takes seconds to shrink.
+    fn recognize(&mut self, case: &Case, cause: &Cause) -> Option<Recorded> {
+        let Cause::Crash(crash) = cause else { return None };
+        let (identity, ..) = (self.understood.iter())
+            .find(|(_, death, deaths)| *death == crash.death && deaths.steers(case))?;
+        let kept = self.kept.iter_mut().find(|kept| kept.finding.identity == *identity)?;
+        kept.count += 1;
+        Some(Recorded { met: Met::Again, simplest: Some(kept.finding.case.clone()) })
+    }
+
+    fn understand(&mut self, case: &Case, simplest: &Case, death: Death, identity: Identity) {
+        let place = (self.understood.iter())
+            .position(|(known, known_death, _)| *known == identity && *known_death == death)
+            .unwrap_or_else(|| {
+                self.understood.push((identity, death, Steering::default()));
+                self.understood.len() - 1
+            });
+        self.understood[place].2.learn(case, simplest);
+    }
+
+    /// Takes what was reduced.
+    fn take(&mut self, case: Case, cause: Cause) -> Result<Met, Failure> {
         if self.is_known(&case, &cause) {
             self.known += 1;
             return Ok(Met::Known);
         }
         let identity = Identity::of(&case, &cause);
-        self.met.push((cause.clone(), identity.clone()));
-        if self.count(&identity) {
+        self.met.push(cause.clone());
+        if self.is_kept(&identity, &cause) {
             return Ok(Met::Again);
         }
-        let mut finding = Finding::new(
-            &self.lab.subject.backend,
-            self.lab.subject.profile_text(),
-            case,
-            cause,
-            self.worker.versions().clone(),
-        );
+        let mut finding = self.lab.subject.finding(case, cause, self.worker.versions().clone());
         repro::attach(self.lab, &mut self.worker, &mut finding)?;
         self.keep(finding);
         Ok(Met::New)
     }
 
     /// Tries once more to write what could not be written. What still cannot be is printed, so that it is
-    /// in somebody's terminal or log.
-    pub fn close(&mut self) -> Result<(), Failure> {
+    /// in somebody's terminal or log. (JSON output has every finding whole in any case.)
+    pub fn close(&mut self, output: Output) -> Result<(), Failure> {
         self.save_again();
         let unsaved: Vec<_> = self.kept.iter().filter(|kept| kept.folder.is_err()).collect();
         if unsaved.is_empty() {
             return Ok(());
         }
-        for kept in &unsaved {
+        for kept in unsaved.iter().filter(|_| !output.json) {
             let text = serde_json::to_string(&kept.finding).unwrap_or_default();
             print(&format!("{text}\n"));
         }
         let reason = unsaved[0].folder.as_ref().err().cloned().unwrap_or_default();
         Err(Failure::new(format!(
-            "{} findings could not be written and are printed above as JSON: {reason}",
-            unsaved.len()
+            "{} of {} findings could not be written and stand in the output as JSON: {reason}",
+            unsaved.len(),
+            self.kept.len(),
         )))
     }
 
-    /// The simplest case that shows the fault, and the cause as it shows there. A fault that does not show
-    /// again is kept as it was met: it did happen.
-    fn reduce(&mut self, case: &Case, cause: Cause) -> Result<(Case, Cause), Failure> {
+    /// The simplest case that shows the fault, and the cause as it shows there; `None` if it does not show
+    /// again.
+    fn reduce(&mut self, case: &Case, cause: &Cause) -> Result<Option<(Case, Cause)>, Failure> {
         let mut arena = Arena::Worker(&mut self.worker);
-        let again = arena::causes(&mut arena, case)?;
-        let shown = (again.iter().find(|again| arena::is_same(again, &cause)))
+        // That a case hangs is believed at once where another was seen to.
+        let is_believed = is_hang(cause)
+            && self.understood.iter().any(|(_, death, _)| *death == Death::Hang)
+            && arena::shows(&mut arena, case, cause)?;
+        let again = match is_believed {
+            true => vec![cause.clone()],
+            false => arena::causes(&mut arena, case)?,
+        };
+        let shown = (again.iter().find(|again| arena::is_same(again, cause)))
             // A sanitizer or libFuzzer names a death its own way; the worker's word is the system's.
             .or_else(|| again.iter().find(|again| matches!(again, Cause::Crash(_))))
             .cloned();
@@ -143,17 +197,21 @@ impl<'a> Recorder<'a> {
             (None, Some(target)) => {
                 let mut arena = Arena::Target(target);
                 let again = arena::causes(&mut arena, case)?;
-                match again.into_iter().find(|again| arena::is_same(again, &cause)) {
+                match again.into_iter().find(|again| arena::is_same(again, cause)) {
                     Some(shown) => (arena, shown),
-                    None => return Ok((case.clone(), cause)),
+                    None => return Ok(None),
                 }
             }
-            (None, None) => return Ok((case.clone(), cause)),
+            (None, None) => return Ok(None),
         };
         let case = arena::shrink(&mut arena, case, &fault, SHRINK_LIMIT)?;
+        if let Cause::Crash(_) = fault {
+            // A death has no evidence that could be plainer now.
+            return Ok(Some((case, fault)));
+        }
         let shown = arena::causes(&mut arena, &case)?;
         let cause = shown.into_iter().find(|shown| arena::is_same(shown, &fault)).unwrap_or(fault);
-        Ok((case, cause))
+        Ok(Some((case, cause)))
     }
 
     fn is_known(&self, case: &Case, cause: &Cause) -> bool {
@@ -161,10 +219,10 @@ impl<'a> Recorder<'a> {
             && self.lab.known.covers(case, cause, self.worker.versions()).is_some()
     }
 
-    /// Counts a meeting with a finding of this session, if it is one.
-    fn count(&mut self, identity: &Identity) -> bool {
+    /// It is a finding of this session already; a further death is counted.
+    fn is_kept(&mut self, identity: &Identity, cause: &Cause) -> bool {
         let kept = self.kept.iter_mut().find(|kept| kept.finding.identity == *identity);
-        kept.map(|kept| kept.count += 1).is_some()
+        kept.map(|kept| kept.count += u64::from(matches!(cause, Cause::Crash(_)))).is_some()
     }
 
     fn keep(&mut self, finding: Finding) {
@@ -178,4 +236,8 @@ impl<'a> Recorder<'a> {
             kept.folder = self.store.save(&kept.finding).map_err(|error| error.to_string());
         }
     }
+}
+
+fn is_hang(cause: &Cause) -> bool {
+    matches!(cause, Cause::Crash(crash) if crash.death == Death::Hang)
 }

@@ -9,10 +9,6 @@ use dlpack_fuzz::finding::{self, Finding, Reproduced};
 use dlpack_fuzz::host::interpreter::python_of;
 use dlpack_fuzz::host::worker::Worker;
 use serde_json::json;
-use std::time::Duration;
-
-/// A script that takes longer hangs, or shows a hang.
-const SCRIPT_LIMIT: Duration = Duration::from_secs(60);
 
 /// Print a stand-alone Python script for a case, or run it
 ///
@@ -53,10 +49,8 @@ impl Repro {
         }
         let mut findings = Vec::new();
         for cause in causes {
-            let profile = lab.subject.profile_text();
             let versions = worker.versions().clone();
-            let mut finding =
-                Finding::new(&lab.subject.backend, profile, case.clone(), cause, versions);
+            let mut finding = lab.subject.finding(case.clone(), cause, versions);
             finding.script = script(&mut worker, &finding)?;
             if self.run {
                 finding.reproduced = run(&lab, &finding);
@@ -107,5 +101,5 @@ fn script(worker: &mut Worker, finding: &Finding) -> Result<String, Failure> {
 }
 
 fn run(lab: &Lab, finding: &Finding) -> Reproduced {
-    finding::confirm(&finding.script, &finding.cause, &python_of(&lab.env), SCRIPT_LIMIT)
+    finding::confirm(&finding.script, &finding.cause, &python_of(&lab.env), lab.script_limit())
 }

@@ -126,7 +126,7 @@ impl Summary<'_> {
                 "{}",
                 report::terminal_in(&kept.finding, Style::of(&std::io::stdout()))
             );
-            // A violation is told once by each process, so that only deaths have a number worth telling.
+            // Only deaths have a number worth telling.
             let often = match &kept.finding.cause {
                 Cause::Crash(_) => format!("; {} processes died", kept.count),
                 Cause::Violation(_) => String::new(),

@@ -7,7 +7,7 @@ use dlpack_fuzz::case::sweep::{ExchangeSweep, Sweep};
 use dlpack_fuzz::finding::{Cause, Known};
 use dlpack_fuzz::host::steering::Steering;
 use dlpack_fuzz::host::worker::{Bench, Outlet, journal};
-use dlpack_fuzz::host::{Error, Options, Session};
+use dlpack_fuzz::host::{Error, Session};
 use std::path::PathBuf;
 
 /// Run cases for a parent process
@@ -65,14 +65,12 @@ impl Work {
     }
 
     fn prepare(&self) -> Result<(Session, Known, Steering), Failure> {
-        let options =
-            Options { env: self.subject.env.clone(), backend: self.subject.backend.clone() };
         let steering = match &self.steer {
             None => Steering::default(),
             Some(path) => Steering::read(path).at(path)?,
         };
         let known = Known::load(&self.subject.known_folder(), &self.subject.backend)?;
-        let session = Session::open(&options)?;
+        let session = Session::open(&self.subject.options())?;
         if self.exchange_api {
             session.require_exchange_api()?;
         }

@@ -14,7 +14,7 @@ mod python;
 mod reproducer;
 mod store;
 
-pub use crate::host::Versions;
+pub use crate::host::{Error, Versions};
 pub use cause::{Cause, Crash, Death, Violation};
 pub use confirm::confirm;
 pub use identity::Identity;
@@ -44,6 +44,9 @@ pub struct Finding {
     pub reproduced: Reproduced,
     /// The stand-alone Python script; empty if none was made.
     pub script: String,
+    /// The command line that shows it again in the same environment, by the same profile; may be empty.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub again: String,
 }
 
 impl Finding {
@@ -64,6 +67,7 @@ impl Finding {
             versions,
             reproduced: Reproduced::NotTried,
             script: String::new(),
+            again: String::new(),
         }
     }
 }
@@ -93,18 +97,6 @@ impl fmt::Display for Reproduced {
         }
     }
 }
-
-/// Why findings could not be read or kept: one sentence that names the file.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Error(pub String);
-
-impl fmt::Display for Error {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0)
-    }
-}
-
-impl std::error::Error for Error {}
 
 /// A case in JSON is its text.
 mod case_text {

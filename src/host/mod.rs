@@ -33,7 +33,8 @@ pub struct Options {
     pub backend: String,
 }
 
-/// Why a session could not start: one sentence that says what to do.
+/// What could not be done, such as a session that could not start or a finding that could not be kept: one
+/// sentence that names the file or says what to do.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Error(pub String);
 

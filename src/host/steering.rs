@@ -1,51 +1,68 @@
 //! **Steering**: the cases that a session goes round after one like them killed its child.
 //!
-//! Goes in: the case that killed. Comes out: a rule that covers it and its likes, by dtype, layout and
-//! object; a TOML file carries the rules to a child that is started anew. This is not a known finding: the
-//! rules are wider than the fault, nothing is said of the cases they cover, and they end with the session.
+//! Goes in: the case that killed, and later, when it is known, the simplest case that dies of the same. Comes
+//! out: rules that cover them and their likes; a TOML file carries the rules to a child that is started anew.
+//! This is not a known finding: the rules are wider than the fault, nothing is said of the cases they cover,
+//! and they end with the session.
+//!
+//! Until the simplest case is known, everything of the same dtype, layout and object is gone round. Then the
+//! [`Trait`]s of both cases are compared. What the simplest case still has beyond a plain case, the fault
+//! needs, and only cases with a value that was seen to kill are covered. What it has not, the fault does not
+//! need: when two deaths of one fault have differed in it, it may be anything. So a fault costs a handful of
+//! deaths and not one for each dtype, layout and object; and a second fault, which needs something else,
+//! is still met.
 
-use crate::case::{ByteOrder, Case};
+use crate::case::{ByteOrder, Call, Case, Keyword, Probes, Shape, Tensor};
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeSet;
 use std::io;
 use std::path::Path;
 
 /// Rules of one session.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Steering {
+    /// Around deaths whose simplest case is not known.
     #[serde(default, rename = "around")]
-    rules: Vec<Around>,
-}
-
-/// Cases with all of these.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-struct Around {
-    dtype: String,
-    swapped: bool,
-    /// The items have no bytes, which only a flexible dtype can have.
-    empty_items: bool,
-    layout: String,
-    object: String,
+    likes: Vec<Around>,
+    #[serde(default, rename = "fault")]
+    faults: Vec<Fault>,
 }
 
 impl Steering {
     pub fn steers(&self, case: &Case) -> bool {
         // Nearly every session has no rule, and then this costs nothing per case.
-        !self.rules.is_empty() && self.rules.contains(&Around::of(case))
+        !self.is_empty()
+            && (self.likes.contains(&Around::of(case)) || {
+                let traits = traits(case);
+                self.faults.iter().any(|fault| fault.covers(&traits))
+            })
     }
 
-    /// Adds the rule that covers the case, unless there is one.
+    /// Adds the rule that covers the case that killed, unless there is one.
     pub fn go_round(&mut self, case: &Case) {
         if !self.steers(case) {
-            self.rules.push(Around::of(case));
+            self.likes.push(Around::of(case));
         }
     }
 
+    /// Takes that `simplest` dies of the same as `case`. The rule around the case makes way for one around
+    /// the fault: a child that knows the old rule only leaves out more than it should.
+    pub fn learn(&mut self, case: &Case, simplest: &Case) {
+        self.likes.retain(|like| *like != Around::of(case));
+        let (case, simplest) = (traits(case), traits(simplest));
+        match self.faults.iter_mut().find(|fault| fault.simplest == simplest) {
+            Some(fault) => fault.add(case),
+            None => self.faults.push(Fault::new(case, simplest)),
+        }
+    }
+
+    /// Number of rules.
     pub fn len(&self) -> usize {
-        self.rules.len()
+        self.likes.len() + self.faults.len()
     }
 
     pub fn is_empty(&self) -> bool {
-        self.rules.is_empty()
+        self.len() == 0
     }
 
     /// The rules of a file; none if there is no such file.
@@ -66,37 +83,110 @@ impl Steering {
     }
 }
 
+/// Cases with all of these.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+struct Around {
+    dtype: String,
+    layout: String,
+    object: String,
+}
+
 impl Around {
     fn of(case: &Case) -> Self {
-        let tensor = &case.tensor;
-        Self {
-            dtype: tensor.dtype.name().to_owned(),
-            swapped: tensor.dtype.order == ByteOrder::Swapped,
-            empty_items: tensor.dtype.item_size() == 0,
-            layout: format!("{:?}", tensor.layout_class()),
-            object: tensor.object.name().to_owned(),
+        let [dtype, layout, object, ..] = traits(case);
+        Self { dtype, layout, object }
+    }
+}
+
+/// One property of a case in words, at a fixed place among its traits.
+type Trait = String;
+const TRAITS: usize = 15;
+
+fn traits(case: &Case) -> [Trait; TRAITS] {
+    let (tensor, call) = (&case.tensor, &case.call);
+    let swapped = if tensor.dtype.order == ByteOrder::Swapped { "swapped " } else { "" };
+    // Only a flexible dtype can have items without bytes; other lengths are alike.
+    let empty = if tensor.dtype.item_size() == 0 { " without bytes" } else { "" };
+    let keyword = |keyword| match call.arg(keyword).value() {
+        None => "absent".to_owned(),
+        Some(value) => value.to_string(),
+    };
+    [
+        format!("{swapped}{}{empty}", tensor.dtype.name()),
+        format!("{:?}", tensor.layout_class()),
+        tensor.object.name().to_owned(),
+        tensor.shape.len().to_string(),
+        format!("{:?}", tensor.access),
+        format!("{:?}", tensor.device),
+        format!("{:?}", tensor.contents),
+        keyword(Keyword::Stream),
+        keyword(Keyword::MaxVersion),
+        keyword(Keyword::DlDevice),
+        keyword(Keyword::Copy),
+        format!("{:?}", call.extra),
+        format!("{:?}", call.keys),
+        call.order.to_string(),
+        case.probes.to_string(),
+    ]
+}
+
+/// Cases that die of one fault, as far as it is known.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+struct Fault {
+    simplest: [Trait; TRAITS],
+    /// By trait, the values of the cases that died.
+    seen: [BTreeSet<Trait>; TRAITS],
+    deaths: u32,
+    /// By trait, whether it may be anything.
+    free: [bool; TRAITS],
+}
+
+impl Fault {
+    fn new(case: [Trait; TRAITS], simplest: [Trait; TRAITS]) -> Self {
+        let seen = simplest.clone().map(|value| BTreeSet::from([value]));
+        let mut fault = Self { simplest, seen, deaths: 0, free: [false; TRAITS] };
+        fault.add(case);
+        fault
+    }
+
+    fn add(&mut self, case: [Trait; TRAITS]) {
+        self.deaths += 1;
+        let plainest = traits(&plainest());
+        for (place, value) in case.into_iter().enumerate() {
+            self.seen[place].insert(value);
+            self.free[place] = self.deaths >= 2
+                && self.seen[place].len() >= 2
+                && self.simplest[place] == plainest[place];
         }
     }
+
+    fn covers(&self, traits: &[Trait; TRAITS]) -> bool {
+        (0..TRAITS).all(|place| self.free[place] || self.seen[place].contains(&traits[place]))
+    }
+}
+
+/// What every case shrinks to whose fault needs nothing.
+fn plainest() -> Case {
+    let tensor = Tensor { shape: Shape::new(), ..Tensor::plain() };
+    Case { tensor, call: Call::default(), probes: Probes::NONE }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
+    fn case(text: &str) -> Case {
+        text.parse().unwrap()
+    }
+
     #[test]
     fn likes_of_a_killer_are_gone_round_and_others_are_not() {
-        let case = |text: &str| text.parse::<Case>().unwrap();
         let mut steering = Steering::default();
         let killer = case("array(shape=(4,), dtype='void[0]', strides=(8,)).__dlpack__()");
         assert!(!steering.steers(&killer));
         steering.go_round(&killer);
         steering.go_round(&killer);
         assert_eq!(steering.len(), 1);
-        let dir = tempfile::tempdir().unwrap();
-        let path = dir.path().join("steer.toml");
-        assert_eq!(Steering::read(&path).unwrap(), Steering::default());
-        steering.write(&path).unwrap();
-        let steering = Steering::read(&path).unwrap();
         assert!(steering.steers(&killer));
         assert!(steering.steers(&case(
             "array(shape=(2, 3), dtype='void[0]', strides=(40, 8)).__dlpack__(copy=True)"
@@ -106,5 +196,72 @@ mod tests {
                 .steers(&case("array(shape=(4,), dtype='void[3]', strides=(8,)).__dlpack__()"))
         );
         assert!(!steering.steers(&case("array(shape=(4,), dtype='void[0]').__dlpack__()")));
+    }
+
+    /// A call of copy=True dies, whatever the array.
+    #[test]
+    fn two_deaths_that_shrink_to_one_case_cover_what_the_fault_does_not_need() {
+        let mut steering = Steering::default();
+        let simplest = case("array(shape=(), dtype='float32').__dlpack__(copy=True)");
+        let first = case("array(shape=(4,), dtype='int8').__dlpack__(copy=True)");
+        let second = case(
+            "array(shape=(2, 3), dtype='bool', writable=False).__dlpack__(copy=True, stream=None)",
+        );
+        let far =
+            case("array(shape=(5,), dtype='complex64', strides=(-16,)).__dlpack__(copy=True)");
+        let lives = case("array(shape=(4,), dtype='int8').__dlpack__()");
+        steering.go_round(&first);
+        assert!(steering.steers(&lives), "until it is understood");
+        steering.learn(&first, &simplest);
+        assert!(steering.steers(&first) && steering.steers(&simplest));
+        assert!(!steering.steers(&lives) && !steering.steers(&far) && !steering.steers(&second));
+        steering.go_round(&second);
+        steering.learn(&second, &simplest);
+        assert_eq!(steering.len(), 1);
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("steer.toml");
+        assert_eq!(Steering::read(&path).unwrap(), Steering::default());
+        steering.write(&path).unwrap();
+        let steering = Steering::read(&path).unwrap();
+        assert!(steering.steers(&second) && steering.steers(&far));
+        for text in [
+            "array(shape=(4,), dtype='int8').__dlpack__()",
+            "array(shape=(4,), dtype='int8').__dlpack__(copy=False)",
+            "array(shape=(2, 3), dtype='bool', writable=False).__dlpack__(stream=None)",
+        ] {
+            assert!(!steering.steers(&case(text)), "{text}");
+        }
+    }
+
+    /// The fault needs a dtype and gaps; that plain arrays of the dtype die was never seen.
+    #[test]
+    fn what_a_fault_needs_stays_what_was_seen() {
+        let mut steering = Steering::default();
+        let array =
+            |rest: &str| case(&format!("array(shape=(4,), dtype='void[0]'{rest}).__dlpack__()"));
+        let simplest = array(", strides=(1,)");
+        steering.learn(&array(", strides=(8,)"), &simplest);
+        steering.learn(&array(", strides=(-8,), writable=False"), &simplest);
+        for rest in [", strides=(8,)", ", strides=(-8,)", ", strides=(-8,), writable=False"] {
+            assert!(steering.steers(&array(rest)), "{rest}");
+        }
+        assert!(!steering.steers(&array("")) && !steering.steers(&array(", strides=(0,)")));
+        assert!(
+            !steering.steers(&case("array(shape=(4,), dtype='int8', strides=(8,)).__dlpack__()"))
+        );
+    }
+
+    #[test]
+    fn two_faults_are_two_rules() {
+        let mut steering = Steering::default();
+        let locked = "array(shape=(), dtype='float32', writable=False).__dlpack__()";
+        let complex = "array(shape=(), dtype='complex64').__dlpack__()";
+        steering.learn(
+            &case("array(shape=(2,), dtype='int8', writable=False).__dlpack__()"),
+            &case(locked),
+        );
+        steering.learn(&case("array(shape=(3,), dtype='complex64').__dlpack__()"), &case(complex));
+        assert_eq!(steering.len(), 2);
+        assert!(!steering.steers(&case("array(shape=(2,), dtype='int8').__dlpack__()")));
     }
 }

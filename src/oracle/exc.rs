@@ -251,6 +251,22 @@ mod tests {
         twin.raising(ErrorClass::Runtime).assert_only("EXC-DEVICE", Grade::Violation);
     }
 
+    /// NumPy before 2.4 looks at the device first; another exporter looks at the dtype first.
+    #[test]
+    fn of_two_reasons_to_refuse_the_one_that_was_the_cause_is_accused() {
+        let text = Tensor { dtype: Dtype::named("str", 3).unwrap(), ..Tensor::plain() };
+        let both = Scene::new(text, call(&[(DlDevice, Value::pair(2, 0))]));
+        let of = |plain| both.clone().with_raised(Probe::Plain, plain).raising(ErrorClass::Value);
+        let by_device = of(ErrorClass::Buffer);
+        assert_eq!(by_device.said("EXC-DEVICE"), VIOLATION);
+        assert_ne!(by_device.said("EXC-NOTEXPORTABLE"), Said::Breaks(Grade::Warning));
+        let by_dtype = of(ErrorClass::Value);
+        assert_eq!(by_dtype.said("EXC-NOTEXPORTABLE"), Said::Breaks(Grade::Warning));
+        assert_ne!(by_dtype.said("EXC-DEVICE"), VIOLATION);
+        // Without the plain call nobody can tell.
+        both.raising(ErrorClass::Value).assert_lawful();
+    }
+
     #[test]
     fn a_copy_that_is_not_allowed_is_refused_with_buffer_error() {
         let array = Tensor { device: DLDevice::new(2, 0), ..Tensor::plain() };

@@ -32,7 +32,7 @@ mod tests {
 
     #[test]
     fn a_finding_is_json_with_the_case_as_text() {
-        let finding = Finding { script: "s".into(), ..finding("X-NONE") };
+        let finding = Finding { script: "s".into(), again: "a".into(), ..finding("X-NONE") };
         let text = json(&finding);
         assert_eq!(serde_json::from_str::<Finding>(&text).unwrap(), finding);
         assert_eq!(
@@ -83,7 +83,8 @@ mod tests {
     "tool": "0.1.0"
   },
   "reproduced": "confirmed",
-  "script": "s"
+  "script": "s",
+  "again": "a"
 }
 "#
         );

@@ -101,6 +101,7 @@ mod tests {
         Finding {
             reproduced: Reproduced::Confirmed,
             script: "import numpy as np\nx = np.zeros(6, 'f4')\n".into(),
+            again: "dlpack-fuzz repro 'case'".into(),
             ..Finding::new("numpy", "spec", case.parse().unwrap(), cause, versions)
         }
     }

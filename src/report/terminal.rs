@@ -80,8 +80,9 @@ pub fn terminal_in(finding: &Finding, style: Style) -> String {
     text += &field("versions", &versions(&finding.versions));
     text += &field("profile", &finding.profile);
     text += &field("reproducer", &finding.reproduced.to_string());
-    let again = format!("dlpack-fuzz repro --backend {} \"{}\"", finding.backend, finding.case);
-    text += &whole("again", again);
+    if !finding.again.is_empty() {
+        text += &whole("again", finding.again.clone());
+    }
     if !finding.script.is_empty() {
         let _ = write!(text, "\n{}\n", style.bold("--- repro.py ---"));
         text += &ascii(&finding.script);
@@ -110,7 +111,7 @@ mod tests {
   versions   numpy 2.3.5, ml_dtypes 0.6.0, Python 3.11.7, DLPack header 1.3, dlpack-fuzz 0.1.0
   profile    spec
   reproducer confirmed in a fresh interpreter
-  again      dlpack-fuzz repro --backend numpy "array(shape=(6,), dtype='float32').__dlpack__(copy=False, dl_device=(2, 0))"
+  again      dlpack-fuzz repro 'case'
 
 --- repro.py ---
 import numpy as np

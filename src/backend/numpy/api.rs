@@ -331,12 +331,23 @@ static HANDLER: Handler = Handler {
     free: counted_free,
 };
 
+/// Larger blocks are refused, which NumPy makes a MemoryError of. A copy of a huge virtual array asks for
+/// petabytes: AddressSanitizer would print a page about each, libFuzzer take 2 GiB for a fault of its own, and
+/// the system lend memory that is not there. A copy that is really made is far smaller.
+const MOST_BYTES: usize = 1 << 30;
+
 unsafe extern "C" fn counted_malloc(_: *mut c_void, size: usize) -> *mut c_void {
+    if size > MOST_BYTES {
+        return std::ptr::null_mut();
+    }
     // SAFETY: plain malloc; one byte at least, so that NULL means failure.
     counted(unsafe { libc::malloc(size.max(1)) })
 }
 
 unsafe extern "C" fn counted_calloc(_: *mut c_void, count: usize, size: usize) -> *mut c_void {
+    if count.checked_mul(size).is_none_or(|bytes| bytes > MOST_BYTES) {
+        return std::ptr::null_mut();
+    }
     // SAFETY: plain calloc.
     counted(unsafe { libc::calloc(count.max(1), size.max(1)) })
 }
@@ -346,6 +357,9 @@ unsafe extern "C" fn counted_realloc(
     block: *mut c_void,
     size: usize,
 ) -> *mut c_void {
+    if size > MOST_BYTES {
+        return std::ptr::null_mut();
+    }
     // SAFETY: NumPy passes a block of this allocator or NULL.
     let moved = unsafe { libc::realloc(block, size.max(1)) };
     if block.is_null() { counted(moved) } else { moved }

@@ -19,6 +19,9 @@ use std::time::{Duration, Instant};
 /// A target that dies this often in a row without running a case will not start at all.
 const VAIN_STARTS: u32 = 5;
 
+/// libFuzzer's exit status after SIGINT.
+const INTERRUPTED: i32 = 72;
+
 pub struct Child {
     folder: PathBuf,
     journal: Journal,
@@ -39,6 +42,8 @@ pub struct Orders<'a> {
     /// The first is written to.
     pub corpus: &'a [PathBuf],
     pub deadline: Option<Instant>,
+    /// How long one case may take.
+    pub case_limit: Duration,
     /// Cases that this child may run, over all its processes.
     pub runs: Option<u64>,
     /// Raised when libFuzzer says that it stopped looking for leaks.
@@ -85,7 +90,7 @@ impl Child {
             .args(orders.corpus)
             .arg(format!("-artifact_prefix={}/", artifacts(&self.folder).display()))
             .arg(format!("-max_len={CASE_MAX}"))
-            .arg("-timeout=10")
+            .arg(format!("-timeout={}", orders.case_limit.as_secs()))
             // Entropic looks through all rare features for each one a run shows: more than the case costs.
             .arg("-entropic=0");
         if let Some(deadline) = orders.deadline {
@@ -143,6 +148,28 @@ impl Child {
             process::signal(&running.process, libc::SIGKILL);
             let _ = running.process.wait();
         }
+    }
+
+    /// Ends a process that has not ended by itself and starts the next, which reads new steering.
+    pub fn renew(&mut self, orders: &Orders) -> Result<(), Failure> {
+        let Some(running) = &mut self.running else { return Ok(()) };
+        process::signal(&running.process, libc::SIGINT);
+        let deadline = Instant::now() + Duration::from_secs(2);
+        let status = process::wait_until(&mut running.process, deadline).at(&self.folder)?;
+        // While it starts, libFuzzer does not catch the signal yet.
+        let is_ours = |status: ExitStatus| {
+            status.code() == Some(INTERRUPTED)
+                || process::Death::of(status) == process::Death::Signal(libc::SIGINT)
+        };
+        if status.is_some_and(|status| !is_ours(status)) {
+            // It died of something else: that is for `ending` to tell.
+            return Ok(());
+        }
+        self.end();
+        self.journal.settle();
+        // A file that libFuzzer wrote when it was interrupted is no death.
+        self.take_artifact();
+        self.start(orders)
     }
 
     /// The next process goes round such cases.

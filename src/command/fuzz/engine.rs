@@ -1,4 +1,5 @@
-//! The **engine**: the libFuzzer binary of a target, built by cargo-fuzz.
+//! The **engine**: the libFuzzer binary of a target, built by cargo-fuzz exactly as `cargo fuzz run` builds
+//! it, so that nobody waits for the same build twice.
 
 use crate::command::arena::Target;
 use crate::command::options::{Sanitizer, Subject};
@@ -30,20 +31,13 @@ pub fn build(
             "cargo-fuzz is missing: run scripts/setup, or `cargo install cargo-fuzz --locked`",
         ));
     }
-    let folder = root.join("target").join(format!("fuzz-{}", sanitizer.name()));
     let mut command = Command::new("cargo");
     command
         .current_dir(root)
-        .args(["fuzz", "build", "-s", sanitizer.name(), "--target", &host, "--target-dir"])
-        .arg(&folder)
-        .arg(name)
+        .args(["fuzz", "build", "-s", sanitizer.name(), name])
         .stdin(Stdio::null())
         .stdout(Stdio::null())
         .stderr(messages);
-    if sanitizer == Sanitizer::Address && !is_nightly() {
-        // The sanitizer's runtime comes with stable Rust; only the switch for it is nightly's.
-        command.env("RUSTC_BOOTSTRAP", "1");
-    }
     let status = command.status().at(Path::new("cargo"))?;
     if !status.success() {
         return Err(Failure::new(format!(
@@ -52,10 +46,12 @@ pub fn build(
             root.display()
         )));
     }
-    let binary = folder.join(host).join("release").join(name);
-    if !binary.is_file() {
-        return Err(Failure::new(format!("cargo-fuzz made no {}", binary.display())));
+    let folder = target_folder(root)?;
+    let built = folder.join(host).join("release").join(name);
+    if !built.is_file() {
+        return Err(Failure::new(format!("cargo-fuzz made no {}", built.display())));
     }
+    let binary = keep(&built, &folder.join("fuzz").join(sanitizer.name()))?;
     let mut variables = subject.variables()?;
     variables.push(("ASAN_OPTIONS", sanitizer_options()));
     Ok(Target { binary, variables })
@@ -70,6 +66,33 @@ fn sanitizer_options() -> OsString {
         options.push(own);
     }
     options
+}
+
+/// Copies the program to a place of this sanitizer's own: cargo puts the next build, maybe with another
+/// sanitizer, where this one lay, and a session starts its program again and again.
+fn keep(built: &Path, folder: &Path) -> Result<PathBuf, Failure> {
+    std::fs::create_dir_all(folder).at(folder)?;
+    let kept = folder.join(built.file_name().expect("a program has a name"));
+    // In one step: another session may be running the old one.
+    let half = kept.with_extension(format!("half-{}", std::process::id()));
+    let copied = std::fs::copy(built, &half).and_then(|_| std::fs::rename(&half, &kept));
+    if copied.is_err() {
+        let _ = std::fs::remove_file(&half);
+    }
+    copied.at(&kept)?;
+    Ok(kept)
+}
+
+/// Where cargo builds this project: `target` unless the user's configuration says otherwise.
+fn target_folder(root: &Path) -> Result<PathBuf, Failure> {
+    let manifest = root.join("Cargo.toml");
+    let manifest = manifest.to_string_lossy();
+    let arguments = ["metadata", "--no-deps", "--format-version=1", "--manifest-path", &manifest];
+    let metadata = answer("cargo", &arguments)
+        .and_then(|text| serde_json::from_str::<serde_json::Value>(&text).ok());
+    (metadata.as_ref().and_then(|metadata| metadata["target_directory"].as_str()))
+        .map(PathBuf::from)
+        .ok_or_else(|| Failure::new(format!("`cargo metadata` does not read {manifest}")))
 }
 
 /// Names of the fuzz targets.

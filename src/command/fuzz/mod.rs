@@ -21,7 +21,7 @@ use std::path::PathBuf;
 use std::process::Stdio;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::mpsc::{self, Receiver};
+use std::sync::mpsc::{self, Receiver, Sender};
 use std::time::{Duration, Instant};
 use summary::StatusLine;
 
@@ -65,6 +65,9 @@ pub struct Fuzz {
 /// Something that a child met, on its way to the recorder.
 type Meeting = (Case, Cause);
 
+/// On its way back: a case that killed a child, and the simplest that does.
+type Lesson = (Case, Case);
+
 /// Numbers of the session that two threads share.
 #[derive(Default)]
 struct Tally {
@@ -90,6 +93,7 @@ impl Fuzz {
         let orders = Orders {
             target: &target,
             corpus: &corpus,
+            case_limit: lab.case_limit(),
             deadline: self.effort.time().map(|time| Instant::now() + time),
             runs: self.effort.runs.map(|runs| runs.div_ceil(jobs as u64)),
             leaks_unwatched: Arc::new(AtomicBool::new(false)),
@@ -103,10 +107,11 @@ impl Fuzz {
         let line = StatusLine::new(self.output);
         let tally = Tally::default();
         let (sender, meetings) = mpsc::channel();
+        let (teacher, lessons) = mpsc::channel();
         let (outcome, elapsed) = std::thread::scope(|scope| {
-            let recording = scope.spawn(|| record(&mut recorder, meetings, &tally, &line));
+            let recording = scope.spawn(|| record(&mut recorder, meetings, teacher, &tally, &line));
             let session = Session { orders: &orders, tally: &tally, line: &line, started };
-            let outcome = session.run(&mut children, sender);
+            let outcome = session.run(&mut children, sender, lessons);
             children.iter_mut().for_each(Child::end);
             // What is still to be shrunk and written is not searching.
             let elapsed = started.elapsed();
@@ -119,7 +124,7 @@ impl Fuzz {
             (outcome.and(recorded), elapsed)
         });
         line.finish();
-        let closed = recorder.close();
+        let closed = recorder.close(self.output);
         let summary = Summary {
             lab: &lab,
             versions: recorder.worker().versions().clone(),
@@ -152,7 +157,12 @@ struct Session<'a> {
 
 impl Session<'_> {
     /// Keeps the children running until each has ended as it was asked to, or a person wants the end.
-    fn run(&self, children: &mut [Child], meetings: mpsc::Sender<Meeting>) -> Result<(), Failure> {
+    fn run(
+        &self,
+        children: &mut [Child],
+        meetings: Sender<Meeting>,
+        lessons: Receiver<Lesson>,
+    ) -> Result<(), Failure> {
         let mut steering = Steering::default();
         let mut defect = Ok(());
         for child in children.iter_mut() {
@@ -182,6 +192,13 @@ impl Session<'_> {
                 child.steer(&steering)?;
                 child.start(self.orders)?;
             }
+            if learn(&mut steering, &lessons) {
+                for child in children.iter_mut().filter(|child| child.is_running()) {
+                    // One that has just died is looked at first.
+                    child.steer(&steering)?;
+                    child.renew(self.orders)?;
+                }
+            }
             if self.orders.leaks_unwatched.load(Ordering::Relaxed) && !shown.2 {
                 shown.2 = true;
                 self.line.say(
@@ -208,7 +225,7 @@ impl Session<'_> {
         defect
     }
 
-    fn take(&self, child: &mut Child, meetings: &mpsc::Sender<Meeting>) -> Result<(), Failure> {
+    fn take(&self, child: &mut Child, meetings: &Sender<Meeting>) -> Result<(), Failure> {
         for found in child.collect()? {
             let case = super::options::parse_case(&found.case)?;
             if let Some(violation) = found.broken.violation() {
@@ -236,14 +253,22 @@ impl Session<'_> {
 fn record(
     recorder: &mut Recorder,
     meetings: Receiver<Meeting>,
+    teacher: Sender<Lesson>,
     tally: &Tally,
     line: &StatusLine,
 ) -> Result<(), Failure> {
     let mut failed = Ok(());
     for (case, cause) in meetings {
+        let is_death = matches!(cause, Cause::Crash(_));
         match recorder.record(&case, cause) {
-            Ok(Met::Known | Met::Again) => {}
-            Ok(Met::New) => {
+            Ok(recorded) => {
+                if let (true, Some(simplest)) = (is_death, recorded.simplest) {
+                    // The session may be over.
+                    let _ = teacher.send((case, simplest));
+                }
+                if !matches!(recorded.met, Met::New) {
+                    continue;
+                }
                 tally.findings.fetch_add(1, Ordering::Relaxed);
                 if let Some(kept) = recorder.kept().last() {
                     line.say(&summary::headline(kept));
@@ -257,6 +282,16 @@ fn record(
         }
     }
     failed
+}
+
+/// Takes what the recorder has found out since; whether that was anything.
+fn learn(steering: &mut Steering, lessons: &Receiver<Lesson>) -> bool {
+    let mut is_wiser = false;
+    for (case, simplest) in lessons.try_iter() {
+        steering.learn(&case, &simplest);
+        is_wiser = true;
+    }
+    is_wiser
 }
 
 /// The children's journals in one.

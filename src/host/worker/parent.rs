@@ -153,6 +153,11 @@ impl Worker {
         Ok(Stretch::Died { fatality, place: state.place, case: state.case.unwrap_or_default() })
     }
 
+    /// As [`Worker::judge`], but believes the first hang: for cases like one that was seen to hang.
+    pub fn judge_once(&mut self, case: &Case, grade: Grade) -> Result<Answer, Error> {
+        self.judge_within(case, grade, self.launch.limit)
+    }
+
     fn judge_within(
         &mut self,
         case: &Case,

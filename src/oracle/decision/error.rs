@@ -65,6 +65,7 @@ pub(super) fn word(matter: &Matter, class: ErrorClass) -> Word {
         // A copy would have helped, so that it is no question of what can be described (COPY-FALSE-BE).
         _ if matter.classes.dl_device.is_own() && needs_copy(matter) => {}
         Standing::NotExportable if is_refusal => return Word::Lawful,
+        Standing::NotExportable if is_foreign(matter) => return one_of_two(matter, token),
         Standing::NotExportable => return not_exportable(matter),
         Standing::Unknown => return Word::NotJudged,
     }
@@ -172,6 +173,25 @@ fn not_exportable(matter: &Matter) -> Word {
     let is_older = exporter.claims.map_or(!exporter.is_2023(), |claim| claim < ArrayApi::V2022);
     let knob = matter.profile.grade(Knob::BufferErrorMust);
     blamed(Blame::ExcNotexportable, if is_older { knob.min(INFO) } else { knob })
+}
+
+/// The call asks for a device that the exporter does not have.
+fn is_foreign(matter: &Matter) -> bool {
+    matches!(matter.classes.dl_device, DlDevice::UnsupportedOther | DlDevice::UnknownType)
+}
+
+/// Data that cannot be exported, for a device that is not there: two reasons to refuse, and one of them is
+/// the cause. How the data alone is refused tells which.
+fn one_of_two(matter: &Matter, token: Token) -> Word {
+    match matter.answer(Probe::Plain) {
+        Answer::Raised(ErrorClass::Buffer) => match cause(matter, token) {
+            Cause::Is(blame, limit) => blamed(blame, limit),
+            Cause::Unclear => Word::NotJudged,
+            Cause::Excused => Word::Lawful,
+        },
+        Answer::Raised(_) => not_exportable(matter),
+        _ => Word::NotJudged,
+    }
 }
 
 /// A refusal that an argument explains which is wrong in itself, whatever the array.

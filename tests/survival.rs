@@ -1,0 +1,226 @@
+//! A session outlives what it meets: cases that kill or hang their process, a folder that takes no more,
+//! another session beside it, and Ctrl-C. Exporters that kill are in `tests/exporters/deadly.py`.
+
+mod common;
+
+use common::text;
+use std::io::{BufRead, BufReader, Read};
+use std::path::Path;
+use std::process::{Command, Output, Stdio};
+
+/// The program with a deadly exporter and a folder of findings; no folder of a person's is touched.
+fn session(command: &str, exporter: &str, findings: &Path) -> Command {
+    let mut session = Command::new(env!("CARGO_BIN_EXE_dlpack-fuzz"));
+    for name in ["BACKEND", "PROFILE", "KNOBS", "ENV", "KNOWN", "IGNORE_KNOWN", "CASE_LIMIT"] {
+        session.env_remove(format!("DLPACK_FUZZ_{name}"));
+    }
+    let project = Path::new(env!("CARGO_MANIFEST_DIR"));
+    session
+        .args([command, "--backend", &format!("py:deadly:{exporter}"), "--findings"])
+        .arg(findings)
+        .env("DLPACK_FUZZ_PYTHONPATH", project.join("tests/exporters"))
+        .current_dir(project);
+    session
+}
+
+/// A session of the fuzz target with a corpus of its own. (The first builds the target.)
+fn fuzz(exporter: &str, dir: &Path) -> Command {
+    let mut session = session("fuzz", exporter, &dir.join("findings"));
+    session.args(["--sanitizer", "none", "--jobs", "2", "--corpus"]).arg(dir.join("corpus"));
+    session
+}
+
+fn json(output: &Output) -> serde_json::Value {
+    serde_json::from_slice(&output.stdout)
+        .unwrap_or_else(|error| panic!("{error}: {}{}", text(&output.stdout), text(&output.stderr)))
+}
+
+/// Identities in the result, sorted.
+fn identities(told: &serde_json::Value) -> Vec<String> {
+    let findings = told["findings"].as_array().expect("a list").iter();
+    let mut all: Vec<_> =
+        findings.map(|it| it["finding"]["identity"].as_str().expect("text").to_owned()).collect();
+    all.sort();
+    all
+}
+
+/// Identities of the complete findings on disk, sorted; nothing else lies there.
+fn kept(findings: &Path) -> Vec<String> {
+    let mut all = Vec::new();
+    for backend in std::fs::read_dir(findings).unwrap().flatten() {
+        for finding in std::fs::read_dir(backend.path()).unwrap().flatten() {
+            let report = std::fs::read_to_string(finding.path().join("report.json")).unwrap();
+            let report: serde_json::Value = serde_json::from_str(&report).unwrap();
+            let name = finding.file_name().into_string().unwrap();
+            assert_eq!(report["identity"], name.as_str());
+            for file in std::fs::read_dir(finding.path()).unwrap().flatten() {
+                assert!(!file.file_name().to_string_lossy().starts_with('.'), "{file:?} is half");
+            }
+            all.push(name);
+        }
+    }
+    all.sort();
+    all
+}
+
+/// The sweep meets every way to die, tells it by name, and goes on to its end.
+fn outlives(exporter: &str, identity: &str) {
+    let dir = tempfile::tempdir().unwrap();
+    let output = session("check", exporter, dir.path())
+        .args(["--runs", "40000", "--jobs", "2", "--case-limit", "1", "--quiet", "--json"])
+        .output()
+        .unwrap();
+    let told = json(&output);
+    assert_eq!(output.status.code(), Some(1), "{}", text(&output.stderr));
+    assert_eq!(identities(&told), [identity]);
+    assert_eq!(kept(dir.path()), [identity]);
+    assert!(told["cases"].as_u64().unwrap() >= 40_000, "{told:#}");
+    assert_eq!(told["findings"][0]["finding"]["reproduced"], "confirmed");
+}
+
+#[test]
+fn a_sweep_outlives_an_exit_that_looks_orderly() {
+    outlives("Exits", "CRASH-EXIT0-integer-scalar");
+}
+
+#[test]
+fn a_sweep_outlives_an_abort() {
+    outlives("Aborts", "CRASH-SIGABRT-integer-scalar");
+}
+
+#[test]
+fn a_sweep_outlives_an_exhausted_stack() {
+    outlives("Exhausts", "CRASH-SIGSEGV-integer-scalar");
+}
+
+#[test]
+fn a_sweep_outlives_a_hang() {
+    outlives("Hangs", "CRASH-HANG-integer-scalar");
+}
+
+#[test]
+fn a_sweep_outlives_an_endless_loop_that_holds_the_lock_of_the_interpreter() {
+    outlives("Spins", "CRASH-HANG-integer-scalar");
+}
+
+#[test]
+fn a_session_finds_two_faults_that_kill_as_two_and_does_not_die_of_them_again_and_again() {
+    let dir = tempfile::tempdir().unwrap();
+    let output = fuzz("Crashes", dir.path()).args(["--time", "20", "--json"]).output().unwrap();
+    let told = json(&output);
+    assert_eq!(output.status.code(), Some(1), "{}", text(&output.stderr));
+    let two = ["CRASH-SIGSEGV-complex-scalar", "CRASH-SIGSEGV-float-scalar-readonly"];
+    assert_eq!(identities(&told), two);
+    assert_eq!(kept(&dir.path().join("findings")), two);
+    // One for each dtype, layout and object would be hundreds.
+    assert!(told["crashes"].as_u64().unwrap() < 30, "{} processes died", told["crashes"]);
+}
+
+#[test]
+fn a_session_outlives_a_hang() {
+    let dir = tempfile::tempdir().unwrap();
+    let output = fuzz("Hangs", dir.path())
+        .args(["--time", "15", "--case-limit", "2", "--json"])
+        .output()
+        .unwrap();
+    let told = json(&output);
+    assert_eq!(output.status.code(), Some(1), "{}", text(&output.stderr));
+    assert_eq!(identities(&told), ["CRASH-HANG-integer-scalar"]);
+    // Cases were run after the first had hung.
+    assert!(told["cases"].as_u64().unwrap() > 100, "{told:#}");
+}
+
+#[test]
+fn an_interrupted_session_keeps_what_it_found_and_says_so() {
+    let dir = tempfile::tempdir().unwrap();
+    let mut child =
+        fuzz("Crashes", dir.path()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    let mut errors = BufReader::new(child.stderr.take().unwrap());
+    let mut line = String::new();
+    while !line.starts_with("FOUND ") {
+        line.clear();
+        assert_ne!(errors.read_line(&mut line).unwrap(), 0, "it ended by itself");
+    }
+    let status = Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap();
+    assert!(status.success());
+    let mut rest = String::new();
+    errors.read_to_string(&mut rest).unwrap();
+    let output = child.wait_with_output().unwrap();
+    let told = text(&output.stdout);
+    assert_eq!(output.status.code(), Some(1), "{told}{rest}");
+    assert!(told.contains("new findings: "), "{told}");
+    let kept = kept(&dir.path().join("findings"));
+    assert!(!kept.is_empty());
+    kept.iter().for_each(|identity| assert!(told.contains(identity), "{told}"));
+}
+
+#[test]
+fn two_sessions_on_one_folder_lose_nothing() {
+    let dir = tempfile::tempdir().unwrap();
+    let sessions: Vec<_> = ["Aborts", "Aborts", "Exits"]
+        .map(|exporter| {
+            session("check", exporter, dir.path())
+                .args(["--runs", "40000", "--jobs", "1", "--quiet", "--json"])
+                .stdout(Stdio::piped())
+                .spawn()
+                .unwrap()
+        })
+        .into_iter()
+        .map(|child| child.wait_with_output().unwrap())
+        .collect();
+    let mut all: Vec<_> = sessions.iter().flat_map(|output| identities(&json(output))).collect();
+    assert!(sessions.iter().all(|output| output.status.code() == Some(1)));
+    all.sort();
+    all.dedup();
+    let mut kept = kept(dir.path());
+    kept.sort();
+    assert_eq!(kept, all);
+    assert_eq!(all.len(), 2, "{all:?}");
+}
+
+/// What a session says that cannot write: all it found on standard output, and one line of error.
+fn loses_nothing(output: &Output, reason: &str) {
+    let errors = text(&output.stderr);
+    assert_eq!(output.status.code(), Some(2), "{errors}");
+    assert_eq!(errors.trim_end().lines().count(), 1, "{errors}");
+    assert!(errors.contains("could not be written") && errors.contains(reason), "{errors}");
+    let told = text(&output.stdout);
+    let line = told.lines().find(|line| line.starts_with('{')).expect("the finding in one line");
+    let finding: serde_json::Value = serde_json::from_str(line).unwrap();
+    assert_eq!(finding["identity"], "CRASH-SIGABRT-integer-scalar");
+    assert!(finding["script"].as_str().unwrap().contains("__dlpack__"));
+}
+
+#[test]
+fn a_folder_that_takes_no_finding_is_one_error_and_loses_none() {
+    let dir = tempfile::tempdir().unwrap();
+    std::fs::write(dir.path().join("py_deadly_Aborts"), "a file in the way").unwrap();
+    let output = session("check", "Aborts", dir.path())
+        .args(["--runs", "40000", "--jobs", "1", "--quiet"])
+        .output()
+        .unwrap();
+    loses_nothing(&output, "py_deadly_Aborts");
+}
+
+/// A file system of four pages in a name space of its own, where the system lets one be made.
+#[test]
+fn a_full_disk_is_one_error_and_loses_none() {
+    let dir = tempfile::tempdir().unwrap();
+    let mut check = session("check", "Aborts", dir.path());
+    check.args(["--runs", "40000", "--jobs", "1", "--quiet"]);
+    let mut inside = Command::new("unshare");
+    let script = "mount -t tmpfs -o size=16k none \"$0\" || exit 77; exec \"$@\"";
+    inside.args(["--map-root-user", "--mount", "sh", "-c", script]).arg(dir.path());
+    inside.arg(check.get_program()).args(check.get_args());
+    for (name, value) in check.get_envs() {
+        match value {
+            Some(value) => inside.env(name, value),
+            None => inside.env_remove(name),
+        };
+    }
+    let output = match inside.current_dir(env!("CARGO_MANIFEST_DIR")).output() {
+        Ok(output) if ![Some(77), Some(1)].contains(&output.status.code()) => output,
+        refused => return eprintln!("SKIPPED: no file system can be mounted here: {refused:?}"),
+    };
+    loses_nothing(&output, "the disk is full");
+}
