@@ -52,7 +52,17 @@ pub(super) fn word(matter: &Matter, class: ErrorClass) -> Word {
     let is_refusal = token == Token::Buffer;
     if matter.is_readonly() && matter.is_legacy_due() {
         // RO-LEGACY: the legacy struct cannot say that the array is read-only.
-        return if is_refusal { Word::Lawful } else { not_exportable(matter) };
+        if is_refusal {
+            return Word::Lawful;
+        }
+        // An exporter that does not mind shows it by the plain call: then an argument is the cause.
+        if !matter.answer(Probe::Plain).is_capsule() {
+            return not_exportable(matter);
+        }
+    }
+    if matter.classes.dl_device == DlDevice::Same && is_elsewhere(matter) {
+        // DEV-CONSISTENT: what the device method calls the array's own is another device.
+        return Word::NotJudged;
     }
     match Standing::of(matter.case, matter.seen) {
         Standing::Exportable => {}
@@ -79,6 +89,14 @@ pub(super) fn word(matter: &Matter, class: ErrorClass) -> Word {
         Cause::Unclear => Word::NotJudged,
         Cause::Excused => Word::Lawful,
     }
+}
+
+/// The plain call exports the array on another device than the device method names.
+fn is_elsewhere(matter: &Matter) -> bool {
+    let plain = matter.seen.probe(Probe::Plain).and_then(|outcome| outcome.managed());
+    plain
+        .and_then(|managed| managed.tensor.as_ref())
+        .is_some_and(|tensor| tensor.device != matter.own)
 }
 
 /// Bytes that no machine of today lends to one copy.
