@@ -1,12 +1,13 @@
 """dpctl.tensor on the OpenCL runtime for the CPU: arrays in unified shared memory of a oneAPI device."""
 
-import os
-import sys
-
+# Also a part of every reproducer, which would find no device otherwise.
+DRIVER = """import os, sys
 for folder in ("lib", os.path.join("lib", "intel-ocl-cpu")):
     driver = os.path.join(sys.prefix, folder, "libintelocl.so")
     if os.path.exists(driver):
         os.environ.setdefault("OCL_ICD_FILENAMES", driver)
+"""
+exec(DRIVER)
 
 import dpctl
 import dpctl.memory
@@ -38,7 +39,7 @@ IS_HOST = dpctl.SyclDevice().is_cpu
 
 
 def statements(d):
-    lines = ["import dpctl.memory, dpctl.tensor as dpt"]
+    lines = [DRIVER + "import dpctl.memory, dpctl.tensor as dpt"]
     if any(stride % d.itemsize for stride in d.strides) or d.offset % d.itemsize:
         raise Inexpressible("dpctl counts in elements")
     strides = tuple(stride // d.itemsize for stride in d.strides)
@@ -54,7 +55,8 @@ def statements(d):
     if d.object != "array" and d.object not in USM:
         if d.object not in DERIVED:
             raise Inexpressible(f"dpctl has no {d.object}")
-        lines += [DERIVED[d.object]]
+        # Kernels run on: until then the memory holds what it likes.
+        lines += [DERIVED[d.object], "x.sycl_queue.wait()"]
     if not d.writable:
         lines += ["x.flags.writable = False"]
     # The elements may still be on their way.

@@ -79,8 +79,8 @@ def statements(d):
         if d.object not in DERIVED:
             raise Inexpressible(f"JAX has no {d.object}")
         lines += [DERIVED[d.object]]
-    if d.object not in (*REFUSABLE, "donated"):
-        # The elements may still be on their way.
+    if d.object not in REFUSABLE and d.object != "donated":
+        # Arrays are computed, and moved between kinds of memory, in the background.
         lines += ["x.block_until_ready()"]
     return "\n".join(lines) + "\n"
 

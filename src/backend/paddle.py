@@ -30,7 +30,6 @@ DERIVED = {
     "imported": (None, "x = paddle.from_dlpack(x)"),
     "sparse": (FLOATING, "x = x.to_sparse_coo(x.ndim)"),
     "sparse-csr": (FLOATING, "x = x.to_sparse_csr()"),
-    "resized": (None, "x._clear_data()"),
     "conj": (["complex64", "complex128"], "x = x.conj()"),
 }
 OBJECTS = list(DERIVED)
@@ -39,7 +38,6 @@ REFUSABLE = {
     "grad-result": "gradients cannot be exported",
     "sparse": "not strided",
     "sparse-csr": "not strided",
-    "resized": "no memory any more",
 }
 
 
@@ -75,7 +73,7 @@ def statements(d):
 
 def facts(x, d):
     said = {"writable": None, "exportable": REFUSABLE.get(d.object, True)}
-    if d.object in ("sparse", "sparse-csr", "resized"):
+    if d.object in ("sparse", "sparse-csr"):
         return said
     item = x.element_size()
     said.update(shape=tuple(x.shape), strides=tuple(step * item for step in x.strides), itemsize=item)

@@ -23,7 +23,8 @@ OTHER += ["float8_e4m3fn", "float8_e4m3fnuz", "float8_e5m2", "float8_e5m2fnuz", 
 DTYPES = [name for name in STANDARD + OTHER if hasattr(torch, name)]
 FLOATING = ["float16", "bfloat16", "float32", "float64", "complex64", "complex128"]
 
-# What a kind of tensor adds to the ordinary one in `x`, and the dtypes that have it.
+# What a kind of tensor adds to the ordinary one in `x`, and the dtypes that have it. There are none whose
+# storage was freed: torch itself dies of them, export or not.
 DERIVED = {
     "subclass": (None, "class Subclass(torch.Tensor): pass\nx = x.as_subclass(Subclass)"),
     "imported": (None, "x = torch.from_dlpack(x)"),
@@ -43,7 +44,6 @@ DERIVED = {
     "slice": (None, "x = torch.stack([x, x])[1]"),
     "transposed": (None, "x = x.permute(*reversed(range(x.ndim)))"),
     "inference": (None, "with torch.inference_mode(): x = x.clone()"),
-    "resized": (None, "x.untyped_storage().resize_(0)"),
     "shared": (None, "x.share_memory_()"),
     "batched": (STANDARD, "kept = []\ntorch.vmap(lambda part: kept.append(part) or part)(x)\n[x] = kept"),
     "lazy": (STANDARD, "x = torch._efficientzerotensor(x.shape, dtype=x.dtype)"),
@@ -67,13 +67,12 @@ REFUSABLE = {
     "fake": "no memory",
     "wrapper": "a recorder without memory of its own",
     "nested": "not one array",
-    "resized": "no memory any more",
     "batched": "a placeholder inside vmap",
     "lazy": "no memory: all zeros",
     "quantised": "DLPack has no scale",
 }
 # What has no elements that could be compared.
-FORMLESS = ["sparse", "sparse-csr", "opaque-layout", "meta", "fake", "nested", "resized", "batched", "lazy", "wrapper"]
+FORMLESS = ["sparse", "sparse-csr", "opaque-layout", "meta", "fake", "nested", "batched", "lazy", "wrapper"]
 
 
 def statements(d):

@@ -89,9 +89,14 @@ pub unsafe fn read_tensor(tensor: &DLTensor, source: &Source, dtype: Dtype) -> O
     let (memory, elements) = match view {
         Ok(view) => {
             let memory = view.memory(source);
-            // SAFETY: `compare` checks the view against the source's allocation; other memory is the
-            // exporter's own.
-            (memory, unsafe { view.compare(source, dtype, memory) })
+            let elements = if tensor.device.device_type.is_host_accessible() {
+                // SAFETY: `compare` checks the view against the source's allocation; other memory is
+                // the exporter's own.
+                unsafe { view.compare(source, dtype, memory) }
+            } else {
+                Elements::NotRead("not host memory")
+            };
+            (memory, elements)
         }
         Err(reason) => (Memory::Unknown, Elements::NotRead(reason)),
     };
@@ -99,7 +104,7 @@ pub unsafe fn read_tensor(tensor: &DLTensor, source: &Source, dtype: Dtype) -> O
     Some(seen)
 }
 
-/// An export whose elements can be read by the host.
+/// An export whose addresses can be compared with the source's; its elements only where the host can read them.
 struct View<'a> {
     first: usize,
     shape: &'a [i64],
@@ -114,8 +119,8 @@ impl<'a> View<'a> {
         if source.size() == 0 {
             return Err("no elements");
         }
-        if !tensor.device.device_type.is_host_accessible() {
-            return Err("not host memory");
+        if !tensor.device.device_type.has_plain_pointers() {
+            return Err("no plain pointers");
         }
         if tensor.shape != source.shape {
             return Err("the shape is another one");

@@ -248,7 +248,26 @@ mod tests {
         let twin = Scene::of(&[(DlDevice, Value::pair(2, 0))]);
         assert_eq!(twin.said("EXC-DEVICE"), Said::Holds);
         // JAX: RuntimeError for a platform that it knows and has not.
-        twin.raising(ErrorClass::Runtime).assert_only("EXC-DEVICE", Grade::Violation);
+        let refused = twin.raising(ErrorClass::Runtime);
+        refused.assert_only("EXC-DEVICE", Grade::Violation);
+        // Nobody may write to JAX's arrays, and yet the plain call exports them.
+        let immutable = refused.edit(|it| it.seen.exporter.mutable = false);
+        assert_eq!(immutable.said("EXC-NOTEXPORTABLE"), Said::Breaks(Grade::Warning));
+        immutable.with(Probe::Plain).assert_only("EXC-DEVICE", Grade::Violation);
+    }
+
+    #[test]
+    fn a_wrong_device_method_is_not_the_fault_of_copy() {
+        // JAX's second CPU: the method names the first one, so that the pair asks for a move.
+        let args = [(DlDevice, Value::pair(1, 0)), (Copy, Value::bool(false))];
+        let moved = Scene::of(&args).raising(ErrorClass::Value);
+        let moved = moved.probe_answering(Probe::CopyNone, &[(Copy, Value::bool(true))]);
+        let moved = moved.with(Probe::Plain);
+        assert_eq!(moved.said("EXC-COPY-IMPOSSIBLE"), VIOLATION);
+        let elsewhere = moved.edit(|it| {
+            it.probe_tensor(Probe::Plain).device = DLDevice::new(1, 1);
+        });
+        assert_eq!(elsewhere.said("EXC-COPY-IMPOSSIBLE"), Said::Silent);
     }
 
     /// NumPy before 2.4 looks at the device first; another exporter looks at the dtype first.

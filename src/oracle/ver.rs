@@ -7,7 +7,7 @@ use super::pair::{self, content};
 use super::words::{by_table, knows, on_pair};
 use super::{Context, ErrorClass, Grade, Matter, Of, Outcome, ProbeName, Rule, Verdict, What};
 use crate::abi::{DLDataType, DLDataTypeCode};
-use crate::case::{DtypeClass, Keyword, Probe};
+use crate::case::{DtypeClass, Keyword, Probe, Value};
 
 pub(super) const RULES: &[Rule] = &[
     Rule { id: "VER-NONE-LEGACY", needs: Matter::RESULT, judge: none_legacy },
@@ -214,7 +214,12 @@ fn change(ctx: &Context, one: &Outcome, other: &Outcome) -> Option<Option<(Grade
     // One that contradicts the source has a rule of its own: DEV-CONSISTENT, TEN-SHAPE-VALUES, DTY-MATCH.
     let wrong_device =
         classes.dl_device.is_own() && (a.device != ctx.table.own || b.device != ctx.table.own);
-    if a.device != b.device && !wrong_device {
+    // Of two calls that ask for a device one is not served: DEV-HONOUR, where it is a call of its own.
+    let asked = ctx.case.call.dl_device.value().and_then(Value::as_pair);
+    let is_passed_over = asked.is_some_and(|(kind, _)| {
+        [a, b].iter().any(|export| i64::from(export.device.device_type.0) != kind)
+    });
+    if a.device != b.device && !wrong_device && !is_passed_over {
         return Some(Some((Grade::Violation, What::Device)));
     }
     let has_due_shape = a.shape == source.shape || b.shape == source.shape;
@@ -280,7 +285,7 @@ mod tests {
     use super::*;
     use crate::abi::DLDevice;
     use crate::case::Keyword::*;
-    use crate::case::{Access, Call, Dtype, Tensor, Value};
+    use crate::case::{Access, Call, Dtype, Tensor};
 
     const VIOLATION: Said = Said::Breaks(Grade::Violation);
     const WARNING: Said = Said::Breaks(Grade::Warning);
@@ -365,6 +370,12 @@ mod tests {
         let index = index.answering(&[version(1, 0)]).probe_answering(Probe::Unversioned, &[]);
         let index = index.edit(|it| it.tensor().device = DLDevice::new(1, 3));
         assert_eq!(index.said("VER-INDEPENDENT"), VIOLATION);
+        // dpctl: the legacy call passes dl_device over, which is DEV-HONOUR of that call.
+        let one_api = Tensor { device: DLDevice::new(14, 0), ..Tensor::plain() };
+        let asked = [version(1, 0), (DlDevice, Value::pair(1, 0))];
+        let dpctl = Scene::new(one_api, super::super::testing::call(&asked));
+        let dpctl = dpctl.probe_answering(Probe::Unversioned, &[]);
+        assert_ne!(dpctl.said("VER-INDEPENDENT"), VIOLATION);
         let refused = Scene::plain()
             .with_raised(Probe::Version10, ErrorClass::Buffer)
             .with_raised(Probe::Version199, ErrorClass::Buffer);

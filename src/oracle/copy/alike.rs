@@ -71,7 +71,23 @@ pub(super) fn same_device_neutral(ctx: &Context) -> Verdict {
         DlDevice::Same if is_plain => Probe::NoDevice,
         _ => return Verdict::Silent,
     };
+    if !has_own_device(ctx, probe) {
+        return Verdict::Silent;
+    }
     alike(ctx, probe, Grade::Violation, Keyword::DlDevice, Blame::CopySameDeviceNeutral.demand())
+}
+
+/// The device method names a device, and it is the one that the array is on. A meta tensor of torch has
+/// none; where the method is wrong, the pair asks for a move (DEV-CONSISTENT).
+fn has_own_device(ctx: &Context, probe: Probe) -> bool {
+    let Some(own) = ctx.seen.device_before.device() else {
+        return false;
+    };
+    // What was exported without dl_device tells where the array is, or else the case does.
+    let unasked =
+        if probe == Probe::NoDevice { ctx.seen.probe(probe) } else { Some(&ctx.seen.export) };
+    let tensor = unasked.and_then(Outcome::managed).and_then(|managed| managed.tensor.as_ref());
+    tensor.map_or(ctx.case.tensor.device, |tensor| tensor.device) == own
 }
 
 /// The case's own export and a probe end alike.

@@ -4,7 +4,9 @@ use crate::abi::{DLDevice, FLAG_IS_COPIED, FLAG_READ_ONLY};
 use crate::case::Keyword::{self, *};
 use crate::case::{Access, Arg, Call, Case, Dtype, Layout, Probe, Shape, Strides, Tensor, Value};
 use crate::oracle::testing::{Said, Scene, call};
-use crate::oracle::{Elements, ErrorClass, Exportable, Grade, Memory, WriteThrough};
+use crate::oracle::{
+    DeviceAnswer, Elements, ErrorClass, Exportable, Grade, Memory, Raised, WriteThrough,
+};
 
 const VIOLATION: Said = Said::Breaks(Grade::Violation);
 const WARNING: Said = Said::Breaks(Grade::Warning);
@@ -183,6 +185,23 @@ fn the_own_device_changes_nothing() {
     let copies = Scene::of(&[versioned(), (DlDevice, Value::pair(1, 0))]);
     let copies = copies.probe_answering(Probe::NoDevice, &[versioned(), copy(true)]);
     assert_eq!(copies.said("COPY-SAME-DEVICE-NEUTRAL"), VIOLATION);
+}
+
+#[test]
+fn what_is_not_the_own_device_may_change_something() {
+    // torch's meta tensors: no device, and two ways to say so.
+    let meta = shared().raising(ErrorClass::Buffer);
+    let meta = meta.with_raised(Probe::OwnDevice, ErrorClass::Runtime);
+    assert_eq!(meta.said("COPY-SAME-DEVICE-NEUTRAL"), VIOLATION);
+    let meta = meta.edit(|it| {
+        let raised = Raised { class: ErrorClass::Value, name: "ValueError".into(), message: None };
+        it.seen.device_before = DeviceAnswer::Raised(raised);
+    });
+    assert_eq!(meta.said("COPY-SAME-DEVICE-NEUTRAL"), Said::Silent);
+    // JAX's second CPU: the method names the first one, and a move is what the pair asks for.
+    let second = shared().with_raised(Probe::OwnDevice, ErrorClass::Value);
+    let second = second.edit(|it| it.tensor().device = DLDevice::new(1, 1));
+    assert_eq!(second.said("COPY-SAME-DEVICE-NEUTRAL"), Said::Silent);
 }
 
 #[test]

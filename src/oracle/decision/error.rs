@@ -55,10 +55,14 @@ pub(super) fn word(matter: &Matter, class: ErrorClass) -> Word {
         if is_refusal {
             return Word::Lawful;
         }
-        // Where the plain call is served, as by JAX, that is not the reason.
+        // An exporter that does not mind shows it by the plain call: then an argument is the cause.
         if !matter.answer(Probe::Plain).is_capsule() {
             return not_exportable(matter);
         }
+    }
+    if matter.classes.dl_device == DlDevice::Same && is_elsewhere(matter) {
+        // DEV-CONSISTENT: what the device method calls the array's own is another device.
+        return Word::NotJudged;
     }
     match Standing::of(matter.case, matter.seen) {
         Standing::Exportable => {}
@@ -86,6 +90,14 @@ pub(super) fn word(matter: &Matter, class: ErrorClass) -> Word {
         Cause::Unclear => Word::NotJudged,
         Cause::Excused => Word::Lawful,
     }
+}
+
+/// The plain call exports the array on another device than the device method names.
+fn is_elsewhere(matter: &Matter) -> bool {
+    let plain = matter.seen.probe(Probe::Plain).and_then(|outcome| outcome.managed());
+    plain
+        .and_then(|managed| managed.tensor.as_ref())
+        .is_some_and(|tensor| tensor.device != matter.own)
 }
 
 /// Bytes that no machine of today lends to one copy.
