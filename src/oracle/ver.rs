@@ -2,7 +2,7 @@
 //!
 //! VER-MINOR-FREE and VER-NONE-BE grant something and have no function.
 
-use super::decision::{Blame, Content, MaxVersion};
+use super::decision::{Blame, Content, DlDevice, MaxVersion};
 use super::pair::{self, content};
 use super::words::{by_table, knows, on_pair};
 use super::{Context, ErrorClass, Grade, Matter, Of, Outcome, ProbeName, Rule, Verdict, What};
@@ -216,9 +216,13 @@ fn change(ctx: &Context, one: &Outcome, other: &Outcome) -> Option<Option<(Grade
         classes.dl_device.is_own() && (a.device != ctx.table.own || b.device != ctx.table.own);
     // Of two calls that ask for a device one is not served: DEV-HONOUR, where it is a call of its own.
     let asked = ctx.case.call.dl_device.value().and_then(Value::as_pair);
-    let is_passed_over = asked.is_some_and(|(kind, _)| {
-        [a, b].iter().any(|export| i64::from(export.device.device_type.0) != kind)
-    });
+    let is_passed_over = match asked {
+        Some((kind, _)) => {
+            [a, b].iter().any(|export| i64::from(export.device.device_type.0) != kind)
+        }
+        // SIG-MALFORMED-IGNORED.
+        None => classes.dl_device == DlDevice::Malformed,
+    };
     if a.device != b.device && !wrong_device && !is_passed_over {
         return Some(Some((Grade::Violation, What::Device)));
     }
@@ -285,7 +289,7 @@ mod tests {
     use super::*;
     use crate::abi::DLDevice;
     use crate::case::Keyword::*;
-    use crate::case::{Access, Call, Dtype, Tensor};
+    use crate::case::{Access, Call, Case, Dtype, Tensor};
 
     const VIOLATION: Said = Said::Breaks(Grade::Violation);
     const WARNING: Said = Said::Breaks(Grade::Warning);
@@ -376,6 +380,10 @@ mod tests {
         let dpctl = Scene::new(one_api, super::super::testing::call(&asked));
         let dpctl = dpctl.probe_answering(Probe::Unversioned, &[]);
         assert_ne!(dpctl.said("VER-INDEPENDENT"), VIOLATION);
+        let nearly = "array(shape=(6,), dtype='float32', device=(14, 0)).__dlpack__(max_version=(1, 0), dl_device=(1, np.int64(0)))";
+        let nearly: Case = nearly.parse().unwrap();
+        let odd = dpctl.edit(|it| it.case.call = nearly.call);
+        assert_ne!(odd.said("VER-INDEPENDENT"), VIOLATION);
         let refused = Scene::plain()
             .with_raised(Probe::Version10, ErrorClass::Buffer)
             .with_raised(Probe::Version199, ErrorClass::Buffer);
