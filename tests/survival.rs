@@ -67,14 +67,14 @@ fn kept(findings: &Path) -> Vec<String> {
 fn outlives(exporter: &str, identity: &str) {
     let dir = tempfile::tempdir().unwrap();
     let output = session("check", exporter, dir.path())
-        .args(["--runs", "40000", "--jobs", "2", "--case-limit", "1", "--quiet", "--json"])
+        .args(["--runs", "8000", "--jobs", "2", "--case-limit", "1", "--quiet", "--json"])
         .output()
         .unwrap();
     let told = json(&output);
     assert_eq!(output.status.code(), Some(1), "{}", text(&output.stderr));
     assert_eq!(identities(&told), [identity]);
     assert_eq!(kept(dir.path()), [identity]);
-    assert!(told["cases"].as_u64().unwrap() >= 40_000, "{told:#}");
+    assert!(told["cases"].as_u64().unwrap() >= 8_000, "{told:#}");
     assert_eq!(told["findings"][0]["finding"]["reproduced"], "confirmed");
 }
 
@@ -160,7 +160,7 @@ fn two_sessions_on_one_folder_lose_nothing() {
     let sessions: Vec<_> = ["Aborts", "Aborts", "Exits"]
         .map(|exporter| {
             session("check", exporter, dir.path())
-                .args(["--runs", "40000", "--jobs", "1", "--quiet", "--json"])
+                .args(["--runs", "8000", "--jobs", "1", "--quiet", "--json"])
                 .stdout(Stdio::piped())
                 .spawn()
                 .unwrap()
@@ -196,7 +196,7 @@ fn a_folder_that_takes_no_finding_is_one_error_and_loses_none() {
     let dir = tempfile::tempdir().unwrap();
     std::fs::write(dir.path().join("py_deadly_Aborts"), "a file in the way").unwrap();
     let output = session("check", "Aborts", dir.path())
-        .args(["--runs", "40000", "--jobs", "1", "--quiet"])
+        .args(["--runs", "8000", "--jobs", "1", "--quiet"])
         .output()
         .unwrap();
     loses_nothing(&output, "py_deadly_Aborts");
@@ -207,7 +207,7 @@ fn a_folder_that_takes_no_finding_is_one_error_and_loses_none() {
 fn a_full_disk_is_one_error_and_loses_none() {
     let dir = tempfile::tempdir().unwrap();
     let mut check = session("check", "Aborts", dir.path());
-    check.args(["--runs", "40000", "--jobs", "1", "--quiet"]);
+    check.args(["--runs", "8000", "--jobs", "1", "--quiet"]);
     let mut inside = Command::new("unshare");
     let script = "mount -t tmpfs -o size=16k none \"$0\" || exit 77; exec \"$@\"";
     inside.args(["--map-root-user", "--mount", "sh", "-c", script]).arg(dir.path());

@@ -5,6 +5,7 @@ use super::{At, Failure, Status};
 use clap::Args;
 use dlpack_fuzz::case::sweep::{ExchangeSweep, Sweep};
 use dlpack_fuzz::finding::{Cause, Known};
+use dlpack_fuzz::host::process;
 use dlpack_fuzz::host::steering::Steering;
 use dlpack_fuzz::host::worker::{Bench, Outlet, journal};
 use dlpack_fuzz::host::{Error, Session};
@@ -28,6 +29,7 @@ pub struct Work {
 
 impl Work {
     pub fn run(self) -> Result<Status, Failure> {
+        process::die_by_the_signal();
         let outlet = Outlet::claim().map_err(|error| Failure::new(error.to_string()))?;
         match self.prepare() {
             Err(failure) => outlet.fail(&Error(failure.to_string())),

@@ -83,6 +83,15 @@ pub fn tether(command: &mut Command) -> &mut Command {
     }
 }
 
+/// From now on this process dies of a bad access by the signal itself. Rust's runtime makes an abort of a
+/// stack that is used up, and a finding would name another death than a plain interpreter shows.
+pub fn die_by_the_signal() {
+    for fatal in [libc::SIGSEGV, libc::SIGBUS] {
+        // SAFETY: the default action runs no code of this process.
+        unsafe { libc::signal(fatal, libc::SIG_DFL) };
+    }
+}
+
 /// Sends a signal to the child; one that is gone already is no error.
 pub fn signal(child: &Child, signal: i32) {
     // SAFETY: kill touches no memory of this process. The child was not waited for by anybody else, so

@@ -13,6 +13,8 @@ class Deadly:
         return self.x.__dlpack_device__()
 
     def __dlpack__(self, **keywords):
+        if self.x.dtype.itemsize == 0:
+            raise BufferError("NumPy would divide by zero")
         self.strike(self.x)
         return self.x.__dlpack__(**keywords)
 
