@@ -25,7 +25,7 @@ class versioned_for_0x(Exporter):
         return super().is_versioned(max_version) or (max_version is not None and max_version[0] == 0)
 
 
-@breaks("VER-OLD-BE", W)
+@breaks("EXC-UNEXPECTED")
 class version_0x_attributeerror(Exporter):
     """max_version (0, x) ends in AttributeError."""
 

@@ -1,6 +1,6 @@
 //! Faults of versions and streams (VER, STR).
 
-use super::{Fault, Plant, raised_as, refuse};
+use super::{Fault, Plant, Route, raised_as, refuse};
 use crate::arguments::Request;
 use crate::dlpack::{Device, Version, code};
 use crate::error::{Cause, Error, Kind};
@@ -88,7 +88,9 @@ pub(super) const FAULTS: &[Fault] = &[
             Some((0, 8..)) if plan.is_ok() => refuse(Kind::Attribute),
             _ => plan,
         }),
-    ),
+    )
+    // The C header has no kind for it: a missing branch cannot be told from an error of the library's own.
+    .only(Route::Python),
     Fault::new(
         "complex_legacy_only",
         "VER-INDEPENDENT",
