@@ -55,11 +55,10 @@ def statements(d):
     if d.object != "array" and d.object not in USM:
         if d.object not in DERIVED:
             raise Inexpressible(f"dpctl has no {d.object}")
-        # Kernels run on: until then the memory holds what it likes.
-        lines += [DERIVED[d.object], "x.sycl_queue.wait()"]
+        lines += [DERIVED[d.object]]
     if not d.writable:
         lines += ["x.flags.writable = False"]
-    # The elements may still be on their way.
+    # Kernels run on: until then the memory holds what it likes.
     lines += ["x.sycl_queue.wait()"]
     return "\n".join(lines) + "\n"
 
