@@ -1,6 +1,9 @@
 //! Planted faults in the C exchange API: each is caught under its rule and no other of its family, and its
 //! script shows it in a fresh interpreter, but not on the lawful twin; the lawful tables are not accused.
 
+mod common;
+
+use common::parallel;
 use dlpack_fuzz::abi::DLDevice;
 use dlpack_fuzz::case::{Case, Rng, Vocabulary, draw_steps, generate};
 use dlpack_fuzz::finding::{Cause, ReproInput, Reproduced, confirm, reproducer};
@@ -9,7 +12,7 @@ use dlpack_fuzz::oracle::{Grade, Profile, catalogue, judge, planted, rules};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use std::sync::{LazyLock, Mutex};
+use std::sync::LazyLock;
 use std::time::Duration;
 
 /// Cases beside the fixed ones, for a lawful table.
@@ -192,15 +195,8 @@ fn each_fault_is_shown_by_its_script_and_not_on_the_lawful_twin() {
         wrong
     };
     // Evaluated on one thread before several ask.
-    let next =
-        Mutex::new(RESULTS.keys().filter_map(|name| LIST.0.iter().find(|it| it.name == *name)));
-    let take = || next.lock().expect("no thread panics while it holds this").next();
-    let wrong: Vec<_> = std::thread::scope(|scope| {
-        let threads: Vec<_> = (0..std::thread::available_parallelism().map_or(1, usize::from))
-            .map(|_| scope.spawn(|| std::iter::from_fn(take).flat_map(check).collect::<Vec<_>>()))
-            .collect();
-        threads.into_iter().flat_map(|it| it.join().expect("no script stops a thread")).collect()
-    });
+    let faults = RESULTS.keys().filter_map(|name| LIST.0.iter().find(|it| it.name == *name));
+    let wrong = parallel::wrong(faults, check);
     assert!(wrong.is_empty(), "{} wrong:\n{}", wrong.len(), wrong.join("\n"));
 }
 

@@ -5,6 +5,9 @@
 //! The exporters run in child processes (this test program again), as some of them hand out invalid memory and
 //! as the folder of the Python modules is told by an environment variable.
 
+mod common;
+
+use common::parallel;
 use dlpack_fuzz::abi::DLDevice;
 use dlpack_fuzz::case::{Case, Probe, Probes, Rng, Vocabulary, generate};
 use dlpack_fuzz::finding::{Cause, ReproInput, Reproduced, confirm, reproducer};
@@ -13,7 +16,7 @@ use dlpack_fuzz::oracle::{Grade, Profile, catalogue, judge};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use std::sync::{LazyLock, Mutex};
+use std::sync::LazyLock;
 use std::time::Duration;
 
 /// Tells the child which exporters to run: `module:class=probe;probe` each, separated by spaces.
@@ -302,15 +305,7 @@ fn each_fault_is_shown_by_its_reproducer_and_not_shown_on_the_lawful_twin() {
         }
         wrong
     };
-    // Two interpreters per fault: several at a time.
-    let next = Mutex::new(FAULTS.iter());
-    let take = || next.lock().expect("no thread panics while it holds this").next();
-    let wrong: Vec<_> = std::thread::scope(|scope| {
-        let threads: Vec<_> = (0..std::thread::available_parallelism().map_or(1, usize::from))
-            .map(|_| scope.spawn(|| std::iter::from_fn(take).flat_map(check).collect::<Vec<_>>()))
-            .collect();
-        threads.into_iter().flat_map(|it| it.join().expect("no script stops a thread")).collect()
-    });
+    let wrong = parallel::wrong(FAULTS.iter(), check);
     assert!(wrong.is_empty(), "{} wrong:\n{}", wrong.len(), wrong.join("\n"));
 }
 

@@ -4,6 +4,7 @@
 #![allow(dead_code, reason = "each test program uses a part of it")]
 
 pub mod compiler;
+pub mod parallel;
 
 use dlpack_fuzz::case::sweep;
 use dlpack_fuzz::host::{Detail, Options, Session};
