@@ -5,7 +5,7 @@ mod feedback;
 mod harness;
 mod wanted;
 
-pub use harness::{mutate, mutate_exchange_api};
+pub use harness::{mutate, mutate_exchange_api, mutate_lifecycle};
 pub use harness::{run, run_exchange_api};
 pub use harness::{start, start_c, start_exchange_api};
 

@@ -18,7 +18,7 @@ pub fn generate(rng: &mut Rng, vocabulary: &Vocabulary) -> Case {
     if vocabulary.surface == Surface::C {
         call.spell_in_c();
     }
-    Case { tensor, call, probes: draw_probes(rng) }.normalized()
+    Case::new(tensor, call, draw_probes(rng)).normalized()
 }
 
 fn draw_tensor(rng: &mut Rng, vocabulary: &Vocabulary) -> Tensor {

@@ -11,6 +11,7 @@ mod exchange;
 mod export;
 pub mod interpreter;
 pub mod journal;
+mod life;
 pub mod outbox;
 pub mod process;
 mod runner;

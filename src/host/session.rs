@@ -3,11 +3,12 @@
 use super::arguments::Arguments;
 use super::export::{Exportee, Exporting};
 use super::interpreter::{self, sentence};
-use super::{Detail, Error, Options, Versions, consumer, errors, exchange};
+use super::{Detail, Error, Options, Versions, consumer, errors, exchange, export, life};
 use crate::abi::exchange::{ATTRIBUTE, ATTRIBUTE_OLD};
 use crate::abi::{DLDevice, KNOWN_VERSION};
 use crate::backend::{self, Backend, Built, Inexpressible};
-use crate::case::{Arg, Call, Case, Keyword, Probe, Probes, Tensor, Vocabulary};
+use crate::case::life::Step;
+use crate::case::{Arg, CHANGE_MARK, Call, Case, Keyword, Probe, Probes, Tensor, Vocabulary};
 use crate::oracle::{
     ErrorClass, Exchange, Exportable, Exporter, Growth, Ledger, Memory, Observation, Outcome,
     Route, Source, decision,
@@ -108,7 +109,15 @@ impl Session {
 
     /// Python statements that leave the case's array in `x`.
     pub fn source(&self, case: &Case) -> String {
-        self.backend.source(&case.tensor)
+        let source = self.backend.source(&case.tensor);
+        let changes = case.life.steps().iter().filter_map(|step| match step {
+            Step::Change(change) => {
+                let (statement, _) = self.backend.change(*change)?;
+                Some(format!("{CHANGE_MARK}{}: {statement}\n", change.name()))
+            }
+            _ => None,
+        });
+        changes.chain([source]).collect()
     }
 
     /// Runs a case once and releases everything. Counts that are off are confirmed by repetition.
@@ -143,6 +152,8 @@ impl Session {
             own: own.as_ref(),
         };
         let device = device_before.device().unwrap_or(DLDevice::CPU);
+        let host = life::Host { backend: &*self.backend, exporting: &self.exporting, device };
+        let life = life::live(&host, py, case, detail)?;
         // All results and arguments live until the last call was made.
         let mut held: SmallVec<[Held<'_>; 4]> = SmallVec::new();
         let mut make = |call: &Call| {
@@ -195,6 +206,7 @@ impl Session {
             further,
             ledger,
             exchange,
+            life,
         })
     }
 
@@ -311,6 +323,10 @@ impl Session {
             *known = !outcome_of(&call).is_ok_and(refused);
         }
         let newest = Probe::Version199.call(&Call::default(), DLDevice::CPU);
+        let python_destructor = (self.exporting.export(py, &exportee, &Call::default(), Detail::Brief))
+            .ok()
+            .and_then(|made| export::is_destructor_generated(made.result.as_ref()?))
+            .unwrap_or(traits.python_destructor);
         let versioned = outcome_of(&newest).is_ok_and(|outcome| {
             outcome.managed().is_some_and(|managed| managed.version.is_some())
         });
@@ -322,7 +338,7 @@ impl Session {
             versioned,
             mutable: traits.mutable,
             has_readonly: traits.has_readonly,
-            python_destructor: traits.python_destructor,
+            python_destructor,
         })
     }
 }
@@ -367,7 +383,7 @@ fn references(built: &Built<'_>) -> isize {
 }
 
 /// Lets lazily freed owners go.
-fn settle(_py: Python<'_>) {
+pub(super) fn settle(_py: Python<'_>) {
     // SAFETY: the interpreter is attached.
     unsafe { ffi::PyGC_Collect() };
 }
@@ -386,6 +402,6 @@ pub(super) unsafe fn memory_of(source: &Source) -> &[u8] {
     }
 }
 
-fn no_arguments(py: Python<'_>, error: &PyErr) -> Inexpressible {
+pub(super) fn no_arguments(py: Python<'_>, error: &PyErr) -> Inexpressible {
     Inexpressible(format!("the arguments cannot be made: {}", sentence(py, error)).into())
 }

@@ -168,7 +168,7 @@ impl Fault {
 /// What every case shrinks to whose fault needs nothing.
 fn plainest() -> Case {
     let tensor = Tensor { shape: Shape::new(), ..Tensor::plain() };
-    Case { tensor, call: Call::default(), probes: Probes::NONE }
+    Case::new(tensor, Call::default(), Probes::NONE)
 }
 
 #[cfg(test)]

@@ -1,4 +1,5 @@
-//! **LIFE**: what stays behind once everything is released.
+//! **LIFE**: what stays behind once everything is released, and what lives as long as an export does.
+//! Most of it takes a life to see, which the module `lived` judges; this one judges the calls alone.
 //!
 //! A count that is off after one case may be a cache; only growth over many rounds is a leak (P-BASELINE).
 //! [`leak`] says which rule a leak belongs to, so that it is reported once: a call that raises
@@ -6,10 +7,22 @@
 //! (LIFE-REFCOUNT). Memory of failing calls is EXC-NO-PARTIAL's.
 
 use super::export::evidence;
+use super::lived;
 use super::{Context, Fact, Grade, Matter, Of, Outcome, ProbeName, Rule, Verdict, What};
 
-pub(super) const RULES: &[Rule] =
-    &[Rule { id: "LIFE-REFCOUNT", needs: Matter::ANY, judge: refcount }];
+pub(super) const RULES: &[Rule] = &[
+    Rule { id: "LIFE-REFCOUNT", needs: Matter::ANY, judge: refcount },
+    Rule { id: "LIFE-OWNER-DROPPED", needs: Matter::LIFE, judge: |ctx| lived::verdict(ctx, "LIFE-OWNER-DROPPED") },
+    Rule { id: "LIFE-OWNER-DROPPED-TAKEN", needs: Matter::LIFE, judge: |ctx| lived::verdict(ctx, "LIFE-OWNER-DROPPED-TAKEN") },
+    Rule { id: "LIFE-OWNER-PINNED", needs: Matter::LIFE, judge: |ctx| lived::verdict(ctx, "LIFE-OWNER-PINNED") },
+    Rule { id: "LIFE-DELETER-ONCE", needs: Matter::LIFE, judge: |ctx| lived::verdict(ctx, "LIFE-DELETER-ONCE") },
+    Rule { id: "LIFE-DELETER-PY-THREAD", needs: Matter::LIFE, judge: |ctx| lived::verdict(ctx, "LIFE-DELETER-PY-THREAD") },
+    Rule { id: "LIFE-DELETER-NO-GIL", needs: Matter::LIFE, judge: |ctx| lived::verdict(ctx, "LIFE-DELETER-NO-GIL") },
+    Rule { id: "LIFE-DELETER-FINALIZED", needs: Matter::LIFE, judge: |ctx| lived::verdict(ctx, "LIFE-DELETER-FINALIZED") },
+    Rule { id: "LIFE-CAPSULE-AT-EXIT", needs: Matter::LIFE, judge: |ctx| lived::verdict(ctx, "LIFE-CAPSULE-AT-EXIT") },
+    Rule { id: "LIFE-CYCLE", needs: Matter::LIFE, judge: |ctx| lived::verdict(ctx, "LIFE-CYCLE") },
+    Rule { id: "LIFE-CONCURRENT", needs: Matter::LIFE, judge: |ctx| lived::verdict(ctx, "LIFE-CONCURRENT") },
+];
 
 /// What stays behind; numbers are per round, which is the case's export and its probes.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -94,6 +107,10 @@ pub(super) fn growth_fact(per_round: f64) -> Fact {
 }
 
 fn refcount(ctx: &Context) -> Verdict {
+    lived::verdict_beside(ctx, "LIFE-REFCOUNT", refcount_of_calls(ctx))
+}
+
+fn refcount_of_calls(ctx: &Context) -> Verdict {
     match leak(ctx) {
         Some(Leak::None) => Verdict::Holds,
         Some(Leak::Part(per_round)) => ctx.breaks(Grade::Violation, || {
