@@ -95,7 +95,7 @@ impl Judge<'_, '_> {
     fn moment(&mut self, place: usize) -> bool {
         let moment = &self.lived.moments[place];
         if matches!(moment.event, Event::Skipped(_)) {
-            self.standing.take(moment.step);
+            self.standing.apply(moment.step);
             return true;
         }
         self.flight(moment);
@@ -118,7 +118,7 @@ impl Judge<'_, '_> {
                 true
             }
         };
-        self.standing.take(moment.step);
+        self.standing.apply(moment.step);
         goes_on
     }
 
@@ -298,7 +298,7 @@ impl Judge<'_, '_> {
                 let judge = Judge { standing: standing.clone(), findings: Findings::default(), ..*self };
                 suspects.extend(judge.direct(moment, slot, difference));
             }
-            standing.take(moment.step);
+            standing.apply(moment.step);
             // Whatever had been freed by then would have been overwritten, and shown.
             if moment.step == Step::Churn {
                 suspects.clear();
@@ -455,7 +455,7 @@ impl Judge<'_, '_> {
                     _ => {}
                 }
             }
-            standing.take(moment.step);
+            standing.apply(moment.step);
         }
         let mut routes = routes.into_iter();
         match (routes.next(), routes.next()) {
@@ -485,7 +485,7 @@ impl Judge<'_, '_> {
                     _ => "LIFE-DELETER-ONCE",
                 };
             }
-            standing.take(moment.step);
+            standing.apply(moment.step);
         }
         "LIFE-DELETER-ONCE"
     }

@@ -24,8 +24,8 @@ pub fn draw_life(life: &mut Life, rng: &mut Rng) {
                 standing.take(step);
             }
             let kinds = swarm(rng);
-            steps.extend(draw_step(&standing, &kinds, rng));
-            steps[place..].rotate_right(1);
+            let more = draw_step(&standing, &kinds, rng);
+            steps.splice(place..place, more);
         }
     }
     *life = Life::normalized(steps);

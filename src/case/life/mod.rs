@@ -118,7 +118,8 @@ pub enum Step {
     /// Exports by the case's call during each of which another allocation of Python's fails (EXC-OOM).
     Starve,
     /// The interpreter ends in a child process, with everything that is held now (LIFE-CAPSULE-AT-EXIT), and
-    /// the deleters run after that (LIFE-DELETER-FINALIZED). The last step.
+    /// the deleters run after that (LIFE-DELETER-FINALIZED). The last step; the releases at the end are made in
+    /// the process that goes on.
     Exit,
 }
 
@@ -179,14 +180,13 @@ impl Life {
         Self(steps.into_iter().filter(|&step| standing.take(step)).take(MAX_STEPS).collect())
     }
 
-    /// The steps, and behind them the releases without which something would be left behind; none of these
-    /// follow the end of the interpreter.
+    /// The steps, and behind them the releases without which something would be left behind.
     pub fn with_end(&self) -> SmallVec<[Step; 16]> {
         let mut standing = Standing::after_export();
         let mut steps: SmallVec<[Step; 16]> = SmallVec::new();
         steps.extend(self.0.iter().copied().filter(|&step| standing.take(step)));
         while let Some(step) = standing.due() {
-            standing.take(step);
+            standing.apply(step);
             steps.push(step);
         }
         steps
@@ -238,7 +238,7 @@ mod tests {
             ("take a, drop a", "delete a, drop source"),
             ("take a, delete a, drop source", "drop a"),
             ("export b, take b", "drop a, delete b, drop b, drop source"),
-            ("take a, exit", ""),
+            ("take a, exit", "delete a, drop a, drop source"),
         ] {
             let life = life(text);
             let steps = life.with_end();

@@ -58,9 +58,12 @@ impl Standing {
 
     /// Nobody could call it a consumer's mistake.
     pub fn allows(&self, step: Step) -> bool {
+        !self.is_over && self.makes_sense(step)
+    }
+
+    fn makes_sense(&self, step: Step) -> bool {
         let export = |slot: Slot| &self.exports[slot as usize];
-        !self.is_over
-            && match step {
+        match step {
                 Step::Export(slot, _) => {
                     let next = self.exports.iter().position(|export| !export.made);
                     self.source_lives && next == Some(slot as usize)
@@ -76,10 +79,11 @@ impl Standing {
                 }
                 Step::DropSource | Step::Change(_) | Step::Race | Step::Starve => self.source_lives,
                 Step::Churn | Step::Collect | Step::Exit => true,
-            }
+        }
     }
 
-    fn apply(&mut self, step: Step) {
+    /// What follows a step that was taken, or that is [due](Self::due).
+    pub fn apply(&mut self, step: Step) {
         let mut change = |slot: Slot, change: fn(&mut Export)| change(&mut self.exports[slot as usize]);
         match step {
             Step::Export(slot, _) => change(slot, |export| *export = Export::NEW),
@@ -106,9 +110,6 @@ impl Standing {
 
     /// The next release without which something would be left behind.
     pub fn due(&self) -> Option<Step> {
-        if self.is_over {
-            return None;
-        }
         for slot in Slot::ALL {
             let export = &self.exports[slot as usize];
             if export.taken && !export.deleted {

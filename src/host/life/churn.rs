@@ -2,7 +2,7 @@
 //! there is not what was there.
 
 use crate::backend::Backend;
-use crate::case::{Contents, Tensor};
+use crate::case::{Contents, Object, Tensor};
 use crate::oracle::Source;
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
@@ -43,7 +43,9 @@ impl<'py> Churned<'py> {
                 }
             }
         }
-        let others = Tensor { contents: Contents(FILL ^ tensor.contents.0), ..tensor.clone() };
+        // Ordinary arrays: others may lie in memory that they share.
+        let contents = Contents(FILL ^ tensor.contents.0);
+        let others = Tensor { contents, object: Object::Array, ..tensor.clone() };
         for _ in 0..EACH {
             if let Ok(built) = backend.build(py, &others) {
                 self.objects.extend([built.object, built.array, built.owner]);

@@ -65,15 +65,20 @@ fn live_once(
     let blocks = host.backend.live_blocks();
     let built = host.backend.build(py, &case.tensor)?;
     let mut living = Living::new(host, py, case, built, detail);
+    // Such a capsule is released with the array, once that is collected.
+    let holds_itself = case.life.steps().iter().any(|step| matches!(step, Step::Attach(_)));
     let mut lived = Lived { first: Some(living.export(Slot::A, &case.call)?), ..Lived::default() };
     for step in case.life.with_end() {
-        if step == Step::DropSource && living.is_empty() {
+        if step == Step::DropSource && living.is_empty() && !holds_itself {
             lived.references = living.references();
         }
         let event = living.take(step)?;
         lived.moments.push(living.moment(step, event));
     }
     drop(living);
+    if holds_itself {
+        settle(py);
+    }
     lived.blocks = blocks.and_then(|before| Some(host.backend.live_blocks()? - before));
     Ok(lived)
 }
@@ -85,9 +90,11 @@ fn measure_growth(
     case: &Case,
     is_released_last: bool,
 ) -> Result<Growth, Inexpressible> {
-    // A race is thousands of exports by itself.
-    let is_long = case.life.steps().contains(&Step::Race);
-    let (warm_up, rounds) = if is_long { (2, 8) } else { (WARM_UP_ROUNDS, GROWTH_ROUNDS) };
+    let costs = |step: &Step| {
+        matches!(step, Step::Race | Step::Starve | Step::Collect | Step::Attach(_))
+    };
+    let is_costly = case.life.steps().iter().any(costs);
+    let (warm_up, rounds) = if is_costly { (2, 8) } else { (WARM_UP_ROUNDS, GROWTH_ROUNDS) };
     let mut references = 0;
     if is_released_last {
         let built = host.backend.build(py, &case.tensor)?;
@@ -100,8 +107,9 @@ fn measure_growth(
                 references = living.references().unwrap_or(0);
             }
             living.export(Slot::A, &case.call)?;
-            // The array stays what it is and where it is.
-            let stays = |step: &Step| !matches!(step, Step::DropSource | Step::Change(_));
+            // The array stays what it is and where it is; and a child leaves nothing here.
+            let stays =
+                |step: &Step| !matches!(step, Step::DropSource | Step::Change(_) | Step::Exit);
             for step in case.life.with_end().into_iter().filter(stays) {
                 living.take(step)?;
                 errors::take(py, Detail::Brief);
