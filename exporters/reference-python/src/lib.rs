@@ -2,7 +2,8 @@
 //!
 //! Read [`array`] (the two methods), [`arguments`] (what their arguments mean) and [`capsule`] (how a managed
 //! tensor is handed over); everything else is the crate's that this one wraps. [`build`] makes an array from a
-//! description, and [`faulty`] is what an array becomes when a fault is planted that only Python can show.
+//! description, and [`faulty`] is what an array becomes when a fault is planted that only Python can show, or
+//! [`mortal`] if only the life of an export shows it.
 
 mod arguments;
 mod array;
@@ -10,6 +11,7 @@ mod build;
 mod capsule;
 mod error;
 mod faulty;
+mod mortal;
 
 use dlpack_reference::fault;
 use pyo3::exceptions::{PyAttributeError, PyValueError};
