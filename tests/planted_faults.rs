@@ -108,10 +108,9 @@ fn cases(drawn: usize, vocabulary: &Vocabulary) -> Vec<Case> {
     fixed.chain(drawn).map(|case| Case { probes: Probes::ALL, ..case }.normalized()).collect()
 }
 
-/// Every life of the sweep, on arrays of two types.
+/// Every life of the sweep, on arrays of one type.
 fn lives() -> Vec<Case> {
-    let int8 = Dtype::named("int8", 0).expect("a type of the table");
-    let dtypes = vec![(Dtype::FLOAT32, 1), (int8, 1)];
+    let dtypes = vec![(Dtype::FLOAT32, 1)];
     let sweep = Sweep::new(&Vocabulary { dtypes, objects: vec![], ..Vocabulary::default() });
     let places = (0..sweep.len()).filter(|&place| {
         matches!(sweep.part(place), Some((Part::Lives | Part::CostlyLives, _)))

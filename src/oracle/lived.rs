@@ -108,11 +108,11 @@ impl Judge<'_, '_> {
                 false
             }
             None => {
-                for slot in Slot::ALL {
-                    if self.standing.lives(slot)
-                        && let Some((rule, _)) = self.direct(moment, slot, &Difference::Elements)
-                    {
-                        self.findings.held.insert(rule);
+                let flags = Difference::Field("flags", String::new(), String::new());
+                for slot in Slot::ALL.into_iter().filter(|&slot| self.standing.lives(slot)) {
+                    for what in [&Difference::Elements, &flags] {
+                        let rule = self.direct(moment, slot, what).map(|(rule, _)| rule);
+                        self.findings.held.extend(rule);
                     }
                 }
                 true
@@ -358,7 +358,7 @@ impl Judge<'_, '_> {
 
     /// What many lives leave behind.
     fn ledger(&mut self) {
-        // The calls alone explain it, or a capsule that releases nothing does.
+        // What was said above explains it, the calls alone do, or a capsule that releases nothing does.
         let calls_leak = self.ctx.seen.ledger.growth.is_some();
         let is_lawful = |moment: &Moment| match &moment.event {
             Event::Exported(outcome) => outcome.capsule().is_none_or(|it| it.has_destructor),
@@ -366,6 +366,7 @@ impl Judge<'_, '_> {
         };
         let first = self.lived.first.as_ref().and_then(|first| first.capsule());
         if calls_leak
+            || !self.findings.broken.is_empty()
             || !self.lived.moments.iter().all(is_lawful)
             || first.is_none_or(|capsule| !capsule.has_destructor)
         {

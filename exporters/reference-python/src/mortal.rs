@@ -14,6 +14,7 @@ use dlpack_reference::fault::Life;
 use pyo3::exceptions::{PyBufferError, PySystemError};
 use pyo3::ffi;
 use pyo3::prelude::*;
+use std::cell::Cell;
 use std::collections::HashMap;
 use std::ffi::CStr;
 use std::process::abort;
@@ -227,11 +228,19 @@ fn hand_over<'py>(slf: &Bound<'py, Mortal>, mut export: Export) -> PyResult<Boun
         lost: [false; 2],
     };
     live().get_or_insert_default().insert(pointer, entry);
-    if mortal.life != Life::MemoryOfObject && mortal.life != Life::MemoryOfCapsule {
-        // SAFETY: one reference more, of a live object; the deleter gives it back.
-        unsafe { ffi::Py_IncRef(slf.as_ptr()) };
+    // SAFETY: one reference more, of a live object.
+    let hold = || unsafe { ffi::Py_IncRef(slf.as_ptr()) };
+    match mortal.life {
+        Life::MemoryOfObject | Life::MemoryOfCapsule => {}
+        // Taken below: the capsule's destructor gives it back.
+        Life::CapsuleHoldsArray | Life::DeleterLeaks => {}
+        // The deleter gives it back, also if there will be no capsule.
+        _ => hold(),
     }
     let capsule = capsule::named(slf.py(), export, name.as_ptr(), Some(destroy))?;
+    if matches!(mortal.life, Life::CapsuleHoldsArray | Life::DeleterLeaks) {
+        hold();
+    }
     // SAFETY: a live capsule; its context is the export's address, also once a consumer has the struct.
     unsafe { ffi::PyCapsule_SetContext(capsule.as_ptr(), Box::into_raw(Box::new(Context {
         pointer,
@@ -284,8 +293,15 @@ unsafe extern "C" fn destroy(capsule: *mut ffi::PyObject) {
         }
         return;
     }
+    BY_CAPSULE.set(true);
     // SAFETY: nobody took the struct.
     unsafe { capsule::destructor(capsule) };
+    BY_CAPSULE.set(false);
+}
+
+thread_local! {
+    /// The deleter is run by the capsule's destructor.
+    static BY_CAPSULE: Cell<bool> = const { Cell::new(false) };
 }
 
 unsafe extern "C" fn delete(managed: *mut ManagedTensor) {
@@ -307,7 +323,7 @@ fn release(pointer: usize) {
         _ if is_over => 0,
         Life::MemoryOfObject | Life::MemoryOfCapsule => 0,
         Life::CapsuleHoldsArray | Life::DeleterLeaks => 0,
-        Life::DeleterReleasesTwice => 2,
+        Life::DeleterReleasesTwice if !BY_CAPSULE.get() => 2,
         Life::DeleterWithoutState if !has_state => 0,
         Life::DeleterMindsThread if has_state && entry.thread != thread::current().id() => 0,
         _ => 1,
@@ -359,9 +375,14 @@ unsafe fn is_ending() -> bool {
         if ask.is_null() {
             return true;
         }
+        // Nothing may be called with an exception in flight.
+        let in_flight = PyErr::take(Python::assume_attached());
         let answer = ffi::PyObject_CallObject(ask, std::ptr::null_mut());
         let is_ending = answer.is_null() || ffi::PyObject_IsTrue(answer) != 0;
         ffi::Py_XDECREF(answer);
+        if let Some(error) = in_flight {
+            error.restore(Python::assume_attached());
+        }
         is_ending
     }
 }

@@ -29,7 +29,7 @@ pub fn draw_life(life: &mut Life, rng: &mut Rng) {
         }
     }
     *life = Life::normalized(steps);
-    if life.is_empty() {
+    while life.is_empty() {
         *life = Life::normalized(fresh(rng));
     }
 }

@@ -79,6 +79,8 @@ fn live_once(
     if holds_itself {
         settle(py);
     }
+    // Whatever the last releases set was not theirs to keep: the calls that follow are judged by themselves.
+    errors::take(py, Detail::Brief);
     lived.blocks = blocks.and_then(|before| Some(host.backend.live_blocks()? - before));
     Ok(lived)
 }

@@ -45,7 +45,9 @@ pub(super) const FAULTS: &[Fault] = &[
         "CAP-DTOR-CONSUMED-LIVE",
         "The destructor of a consumed capsule clears the data pointer of the struct.",
         ConsumedReset,
-    ),
+    )
+    // The struct may be freed by then, and another one lie there.
+    .also(&["CAP-DTOR-CONSUMED"]),
     row(
         "capsule_holds_array",
         "CAP-DTOR-REMOVED",
@@ -156,6 +158,8 @@ pub(super) const FAULTS: &[Fault] = &[
         "The deleter aborts when the interpreter has ended.",
         AbortsAfterEnd,
     )
+    // A capsule that nobody took may be dropped as late.
+    .also(&["LIFE-CAPSULE-AT-EXIT"])
     .warning(),
     row(
         "memory_error_replaced",
