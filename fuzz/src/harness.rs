@@ -7,8 +7,10 @@ use crate::{feedback, wanted::Wanted};
 use dlpack_fuzz::abi::DLDevice;
 use dlpack_fuzz::case::{self, Case, ExchangeStep, Rng, Vocabulary, generate};
 use dlpack_fuzz::finding::{Cause, Known, ReproInput, Versions, reproducer};
+use dlpack_fuzz::host::journal::Journal;
 use dlpack_fuzz::host::outbox::Outbox;
 use dlpack_fuzz::host::steering::Steering;
+use dlpack_fuzz::host::watch::Watch;
 use dlpack_fuzz::host::{Detail, Session};
 use dlpack_fuzz::oracle::{Grade, Observation, Profile, Violation, judge};
 use dlpack_fuzz::report::{Style, terminal_in};
@@ -29,7 +31,9 @@ struct Harness {
     versions: Versions,
     steering: Steering,
     outbox: Option<Outbox>,
+    journal: Journal,
     wanted: Option<Wanted>,
+    watch: Watch,
     /// The case's bytes for the journal.
     bytes: Vec<u8>,
 }
@@ -83,8 +87,14 @@ pub fn run(case: &Case) {
 impl Harness {
     fn open() -> Result<Self, Box<dyn std::error::Error>> {
         let subject = Subject::from_env()?;
-        let session = Session::open(&subject.options())?;
+        let mut session = Session::open(&subject.options())?;
         let outbox = Outbox::from_env().transpose()?;
+        let journal = || match &outbox {
+            Some(outbox) => outbox.journal(),
+            None => Journal::unnamed(),
+        };
+        let pulse = journal()?;
+        session.on_pulse(move || pulse.pulse());
         Ok(Self {
             profile: subject.profile()?,
             known: Known::load(&subject.known_folder(), &subject.backend)?,
@@ -93,8 +103,10 @@ impl Harness {
                 Some(outbox) => Steering::read(&outbox.steer_file())?,
                 None => Steering::default(),
             },
+            journal: journal()?,
             outbox,
             wanted: Wanted::from_env().transpose()?,
+            watch: Watch::default(),
             bytes: vec![0; case::MAX_ENCODED],
             session,
             subject,
@@ -105,10 +117,8 @@ impl Harness {
         if self.steers(case) {
             return;
         }
-        if let Some(outbox) = &mut self.outbox {
-            let length = case.encode_into(&mut self.bytes).unwrap_or(0);
-            outbox.journal.begin(&self.bytes[..length]);
-        }
+        let length = case.encode_into(&mut self.bytes).unwrap_or(0);
+        self.journal.begin(&self.bytes[..length]);
         let seen = self.session.run(case, Detail::Brief);
         let least = self.wanted.as_ref().map_or(Grade::Violation, |wanted| wanted.grade);
         let judgement = seen.ok().map(|seen| {
@@ -116,15 +126,30 @@ impl Harness {
             feedback::observe(case, &seen, &judgement);
             judgement
         });
+        self.journal.end(judgement.as_ref());
         if let Some(wanted) = &mut self.wanted {
             wanted.look_at(case, judgement.as_ref());
             return;
         }
-        if let Some(outbox) = &mut self.outbox {
-            outbox.journal.end(judgement.as_ref());
-        }
         if judgement.is_some_and(|judgement| !judgement.violations.is_empty()) {
             self.tell(case);
+        }
+        if self.watch.note(0, &self.bytes[..length]) {
+            self.search();
+        }
+    }
+
+    /// Ends a batch of the watch, and tells what the case that makes the heap grow breaks, if there is one.
+    fn search(&mut self) {
+        let suspect = self.watch.look(|place, bytes| {
+            self.journal.repeat(place, bytes);
+            let _ = self.session.run(&Case::decode(bytes), Detail::Brief);
+            self.journal.end(None);
+        });
+        if let Some((place, case)) = suspect {
+            self.journal.repeat(place, &case.encode());
+            self.tell(&case);
+            self.journal.end(None);
         }
     }
 

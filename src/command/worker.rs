@@ -33,7 +33,9 @@ impl Work {
         let outlet = Outlet::claim().map_err(|error| Failure::new(error.to_string()))?;
         match self.prepare() {
             Err(failure) => outlet.fail(&Error(failure.to_string())),
-            Ok((session, known, steering)) => {
+            Ok((mut session, known, steering)) => {
+                let pulse = journal(&self.journal)?;
+                session.on_pulse(move || pulse.pulse());
                 let versions = session.versions();
                 let sweep = Sweep::new(&session.vocabulary());
                 let exchange = ExchangeSweep::new(&session.vocabulary());

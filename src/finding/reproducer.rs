@@ -198,7 +198,7 @@ impl<'a> Script<'a> {
                 format!("{part}(lambda: {}) is not None", self.call(fact.of))
             }
             What::PendingError => format!("{part}(lambda: {})", self.call(fact.of)),
-            What::ReferenceGrowth | What::MemoryGrowth => {
+            What::ReferenceGrowth | What::MemoryGrowth | What::HeapGrowth => {
                 let calls = self.round().into_iter().map(|call| format!("lambda: {call}"));
                 format!("{part}({})", calls.collect::<Vec<_>>().join(", "))
             }

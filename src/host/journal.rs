@@ -35,6 +35,8 @@ pub struct Snapshot {
     pub done: u64,
     /// Violations that were put into words.
     pub findings: u64,
+    /// Signs of life within a case that takes long because it is repeated.
+    pub pulses: u64,
     /// Cases by the gravest grade that was seen in them: none, info, warning, violation.
     pub grades: [u64; 4],
     pub checked: RuleSet,
@@ -49,6 +51,11 @@ impl Snapshot {
     /// A case was begun and not ended.
     pub fn in_flight(&self) -> bool {
         self.begun > self.done
+    }
+
+    /// Differs from an earlier one of the same writer if that has come further since.
+    pub fn progress(&self) -> (u64, u64) {
+        (self.done, self.pulses)
     }
 }
 
@@ -67,6 +74,7 @@ struct Page {
     begun: AtomicU64,
     done: AtomicU64,
     findings: AtomicU64,
+    pulses: AtomicU64,
     grades: [AtomicU64; 4],
     checked: [AtomicU64; 4],
     fired: [AtomicU64; 4],
@@ -120,6 +128,22 @@ impl Journal {
         Ok(journal)
     }
 
+    /// One without a file, for this process and those that it forks.
+    pub fn unnamed() -> io::Result<Self> {
+        // SAFETY: the name is NUL-terminated; the descriptor is new and becomes the file's own.
+        let file = unsafe {
+            let descriptor = libc::memfd_create(c"journal".as_ptr(), libc::MFD_CLOEXEC);
+            if descriptor < 0 {
+                return Err(io::Error::last_os_error());
+            }
+            <std::fs::File as std::os::fd::FromRawFd>::from_raw_fd(descriptor)
+        };
+        file.set_len(size_of::<Page>() as u64)?;
+        let journal = Self::map(&file)?;
+        journal.page().magic.store(MAGIC, Release);
+        Ok(journal)
+    }
+
     fn map(file: &std::fs::File) -> io::Result<Self> {
         // SAFETY: every access goes through the atomics of `Page`, for which a change by the other process
         // is an ordinary event. Nobody truncates the file while it is mapped.
@@ -141,6 +165,22 @@ impl Journal {
 
     /// The same, for the case at a place of a sweep.
     pub fn begin_at(&mut self, place: u64, case: &[u8]) {
+        self.write(place, case, 1);
+    }
+
+    /// The same, for a case that was counted before.
+    pub fn repeat(&mut self, place: u64, case: &[u8]) {
+        let page = self.page();
+        page.done.store(page.begun.load(Relaxed).saturating_sub(1), Relaxed);
+        self.write(place, case, 0);
+    }
+
+    /// Notes a sign of life.
+    pub fn pulse(&self) {
+        add(&self.page().pulses, 1);
+    }
+
+    fn write(&mut self, place: u64, case: &[u8], more: u64) {
         let page = self.page();
         let case = &case[..case.len().min(CASE_MAX)];
         let sequence = page.sequence.load(Relaxed);
@@ -157,7 +197,7 @@ impl Journal {
             word[..rest.len()].copy_from_slice(rest);
             page.case[words.len()].store(u64::from_ne_bytes(word), Relaxed);
         }
-        page.begun.store(page.begun.load(Relaxed) + 1, Relaxed);
+        page.begun.store(page.begun.load(Relaxed) + more, Relaxed);
         page.sequence.store((sequence | 1) + 1, Release);
     }
 
@@ -208,6 +248,7 @@ impl Journal {
         let mut snapshot = Snapshot {
             done: page.done.load(Acquire),
             findings: page.findings.load(Relaxed),
+            pulses: page.pulses.load(Relaxed),
             grades: page.grades.each_ref().map(|count| count.load(Relaxed)),
             checked: RuleSet::from_words(page.checked.each_ref().map(|word| word.load(Relaxed))),
             fired: RuleSet::from_words(page.fired.each_ref().map(|word| word.load(Relaxed))),

@@ -9,6 +9,7 @@ mod consumer;
 mod errors;
 mod exchange;
 mod export;
+pub mod heap;
 pub mod interpreter;
 pub mod journal;
 pub mod outbox;
@@ -17,6 +18,7 @@ mod runner;
 pub mod scratch;
 mod session;
 pub mod steering;
+pub mod watch;
 pub mod worker;
 
 pub use runner::Session;

@@ -74,6 +74,14 @@ impl Session {
         }
     }
 
+    /// What is called now and then while a case takes long because it is repeated.
+    pub fn on_pulse(&mut self, pulse: impl Fn() + 'static) {
+        match self {
+            Self::Python(session) => session.pulse = Box::new(pulse),
+            Self::C(session) => session.pulse = Box::new(pulse),
+        }
+    }
+
     /// The environment whose interpreter runs, if one does.
     pub fn env(&self) -> Option<&std::path::Path> {
         match self {

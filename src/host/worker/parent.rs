@@ -109,7 +109,7 @@ impl Worker {
     ) -> Result<Stretch, Error> {
         let limit = self.launch.limit;
         self.send(&Request::Sweep { from, step })?;
-        let mut seen = (0, Instant::now());
+        let mut seen = (self.journal.read().progress(), Instant::now());
         loop {
             match self.receive(Duration::from_millis(100))? {
                 Ok(Reply::Found(event)) => found(event),
@@ -117,9 +117,9 @@ impl Worker {
                 Ok(Reply::Failed(reason)) => return Err(Error(reason)),
                 Ok(other) => return Err(Error(format!("a worker answered {other:?} to a sweep"))),
                 Err(Silence::TooLong) => {
-                    let done = self.journal.read().done;
-                    if done != seen.0 {
-                        seen = (done, Instant::now());
+                    let progress = self.journal.read().progress();
+                    if progress != seen.0 {
+                        seen = (progress, Instant::now());
                     }
                     if stop() {
                         self.running = None;
@@ -184,7 +184,17 @@ impl Worker {
         limit: Duration,
     ) -> Result<Result<Reply, Fatality>, Error> {
         self.send(request)?;
-        match self.receive(limit)? {
+        let mut seen = self.journal.read().progress();
+        let answer = loop {
+            let answer = self.receive(limit)?;
+            let progress = self.journal.read().progress();
+            if !matches!(answer, Err(Silence::TooLong)) || progress == seen {
+                break answer;
+            }
+            // It was measuring, or began late: it has as much time again.
+            seen = progress;
+        };
+        match answer {
             Ok(reply) => Ok(Ok(reply)),
             Err(silence) => {
                 let death = match silence {
