@@ -16,6 +16,7 @@ use dlpack_fuzz::oracle::{Grade, Observation, Profile, Violation, judge};
 use dlpack_fuzz::report::{Style, terminal_in};
 use dlpack_fuzz::subject::Subject;
 use std::cell::RefCell;
+use std::os::fd::AsFd;
 use std::sync::LazyLock;
 
 thread_local! {
@@ -34,6 +35,8 @@ struct Harness {
     journal: Journal,
     wanted: Option<Wanted>,
     watch: Watch,
+    /// Nothing has run yet: libFuzzer and the library install their handlers of signals before the first case.
+    is_new: bool,
     /// The case's bytes for the journal.
     bytes: Vec<u8>,
 }
@@ -89,11 +92,11 @@ impl Harness {
         let subject = Subject::from_env()?;
         let mut session = Session::open(&subject.options())?;
         let outbox = Outbox::from_env().transpose()?;
-        let journal = || match &outbox {
-            Some(outbox) => outbox.journal(),
-            None => Journal::unnamed(),
+        let journal = match &outbox {
+            Some(outbox) => outbox.journal()?,
+            None => Journal::unnamed()?,
         };
-        let pulse = journal()?;
+        let pulse = journal.share()?;
         session.on_pulse(move || pulse.pulse());
         Ok(Self {
             profile: subject.profile()?,
@@ -103,10 +106,11 @@ impl Harness {
                 Some(outbox) => Steering::read(&outbox.steer_file())?,
                 None => Steering::default(),
             },
-            journal: journal()?,
+            journal,
             outbox,
             wanted: Wanted::from_env().transpose()?,
             watch: Watch::default(),
+            is_new: true,
             bytes: vec![0; case::MAX_ENCODED],
             session,
             subject,
@@ -114,6 +118,11 @@ impl Harness {
     }
 
     fn run(&mut self, case: &Case) {
+        if std::mem::take(&mut self.is_new)
+            && let Err(error) = self.leave_trace()
+        {
+            eprintln!("dlpack-fuzz: a crash will leave no trace: {error}");
+        }
         if self.steers(case) {
             return;
         }
@@ -137,6 +146,15 @@ impl Harness {
         if self.watch.note(0, &self.bytes[..length]) {
             self.search();
         }
+    }
+
+    /// From now on a crash says where it was: to the command that started this target, else on standard error.
+    fn leave_trace(&self) -> Result<(), Box<dyn std::error::Error>> {
+        let stack = match &self.outbox {
+            Some(outbox) => std::fs::File::create(outbox.stack_file())?,
+            None => std::io::stderr().as_fd().try_clone_to_owned()?.into(),
+        };
+        Ok(self.session.leave_trace(self.journal.share()?, stack)?)
     }
 
     /// Ends a batch of the watch, and tells what the case that makes the heap grow breaks, if there is one.

@@ -3,7 +3,7 @@
 use super::arena;
 use super::lab::{Lab, SweepKind};
 use super::options::{Effort, Keeping, Output, Subject};
-use super::record::{Met, Recorder};
+use super::record::{Met, Recorded, Recorder};
 use super::summary::{self, StatusLine, Summary};
 use super::{At, Failure, Status};
 use clap::Args;
@@ -54,7 +54,8 @@ pub struct Check {
 /// What the sweeping threads tell.
 enum Event {
     Met(Case, Cause),
-    Crashed(Case, Cause),
+    /// The thread waits to hear that the case was recorded: its next worker would die of the same again.
+    Crashed(Case, Cause, Sender<()>),
     Failed(Failure),
 }
 
@@ -104,12 +105,14 @@ impl Check {
                     Some(Event::Met(case, cause)) => {
                         recorder.record(&case, cause).map(|recorded| recorded.met)
                     }
-                    Some(Event::Crashed(case, cause)) => {
+                    Some(Event::Crashed(case, cause, heard)) => {
                         crashes += 1;
-                        recorder.record(&case, cause).and_then(|recorded| {
-                            crew.learn(&case, recorded.simplest.as_ref())?;
+                        let recorded = recorder.record(&case, cause).and_then(|recorded| {
+                            crew.learn(&case, &recorded)?;
                             Ok(recorded.met)
-                        })
+                        });
+                        let _ = heard.send(());
+                        recorded
                     }
                     Some(Event::Failed(failure)) => Err(failure),
                 };
@@ -198,28 +201,19 @@ impl Crew<'_> {
                     let case = Case::decode(&case);
                     arena::own_defect(&case, &fatality.last_words)?;
                     from = place + step;
-                    self.go_round(&case)?;
-                    let cause = Cause::from(arena::death(fatality.death));
-                    let _ = events.send(Event::Crashed(case, cause));
+                    let (heard, hears) = mpsc::channel();
+                    let _ = events.send(Event::Crashed(case, arena::crash(&fatality), heard));
+                    // Nobody answers if the other side has ended.
+                    let _ = hears.recv();
                 }
             }
         }
     }
 
-    fn go_round(&self, case: &Case) -> Result<(), Failure> {
-        self.change(|steering| steering.go_round(case))
-    }
-
-    fn learn(&self, case: &Case, simplest: Option<&Case>) -> Result<(), Failure> {
-        match simplest {
-            Some(simplest) => self.change(|steering| steering.learn(case, simplest)),
-            None => Ok(()),
-        }
-    }
-
-    fn change(&self, change: impl FnOnce(&mut Steering)) -> Result<(), Failure> {
+    /// Writes down for the workers that start from now on what they are to go round.
+    fn learn(&self, case: &Case, recorded: &Recorded) -> Result<(), Failure> {
         let mut steering = self.steering.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
-        change(&mut steering);
+        recorded.teach(case, &mut steering);
         steering.write(&self.steer).at(&self.steer)
     }
 

@@ -7,7 +7,7 @@ use dlpack_fuzz::case::sweep::{ExchangeSweep, Sweep};
 use dlpack_fuzz::finding::{Cause, Known};
 use dlpack_fuzz::host::process;
 use dlpack_fuzz::host::steering::Steering;
-use dlpack_fuzz::host::worker::{Bench, Outlet, journal};
+use dlpack_fuzz::host::worker::{Bench, Outlet, journal, stack};
 use dlpack_fuzz::host::{Error, Session};
 use std::path::PathBuf;
 
@@ -36,6 +36,9 @@ impl Work {
             Ok((mut session, known, steering)) => {
                 let pulse = journal(&self.journal)?;
                 session.on_pulse(move || pulse.pulse());
+                let stack = stack(&self.journal);
+                let stack = std::fs::File::create(&stack).at(&stack)?;
+                session.leave_trace(journal(&self.journal)?, stack)?;
                 let versions = session.versions();
                 let sweep = Sweep::new(&session.vocabulary());
                 let exchange = ExchangeSweep::new(&session.vocabulary());

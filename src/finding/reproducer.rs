@@ -138,6 +138,7 @@ impl<'a> Script<'a> {
             Death::Signal(_) => format!("the process dies by {}", crash.death),
             Death::Exit(code) => format!("the process exits with status {code}"),
             Death::Hang => "the call does not come back".into(),
+            Death::Memory => "the process uses up the memory".into(),
         };
         self.need("import sys");
         for (part, call) in exchange::calls(self.input.case) {

@@ -6,9 +6,10 @@
 //! mapped memory, no system call. There is one writer; its words are ordered by a sequence number (a
 //! seqlock), so that a reader never takes half of one case and half of the next.
 
+use super::trace::{self, Trace};
 use crate::oracle::{Grade, Judgement, RuleSet};
 use memmap2::MmapMut;
-use std::fs::OpenOptions;
+use std::fs::{File, OpenOptions};
 use std::io;
 use std::path::Path;
 use std::sync::atomic::{
@@ -16,7 +17,7 @@ use std::sync::atomic::{
 };
 
 /// `DLPKJRN` and the layout's version.
-const MAGIC: u64 = u64::from_be_bytes(*b"DLPKJRN\x01");
+const MAGIC: u64 = u64::from_be_bytes(*b"DLPKJRN\x02");
 /// The longest case that is kept; libFuzzer's default for `-max_len`.
 pub const CASE_MAX: usize = 4096;
 /// As many rules as a [`RuleSet`] holds.
@@ -25,6 +26,7 @@ const RULES_MAX: usize = 256;
 /// Both sides of the mapping.
 pub struct Journal {
     map: MmapMut,
+    file: File,
 }
 
 /// What the journal said at one time.
@@ -84,6 +86,8 @@ struct Page {
     place: AtomicU64,
     length: AtomicU64,
     case: [AtomicU64; CASE_MAX / 8],
+    // Written by a handler of signals:
+    trace: trace::Page,
 }
 
 impl Journal {
@@ -104,7 +108,7 @@ impl Journal {
         if refused != 0 {
             return Err(io::Error::from_raw_os_error(refused));
         }
-        let journal = Self::map(&file)?;
+        let journal = Self::map(file)?;
         journal.page().magic.store(MAGIC, Release);
         Ok(journal)
     }
@@ -118,7 +122,7 @@ impl Journal {
                 "no journal, or one of another build",
             ));
         }
-        let journal = Self::map(&file)?;
+        let journal = Self::map(file)?;
         if journal.page().magic.load(Acquire) != MAGIC {
             return Err(io::Error::new(
                 io::ErrorKind::InvalidData,
@@ -136,19 +140,24 @@ impl Journal {
             if descriptor < 0 {
                 return Err(io::Error::last_os_error());
             }
-            <std::fs::File as std::os::fd::FromRawFd>::from_raw_fd(descriptor)
+            <File as std::os::fd::FromRawFd>::from_raw_fd(descriptor)
         };
         file.set_len(size_of::<Page>() as u64)?;
-        let journal = Self::map(&file)?;
+        let journal = Self::map(file)?;
         journal.page().magic.store(MAGIC, Release);
         Ok(journal)
     }
 
-    fn map(file: &std::fs::File) -> io::Result<Self> {
+    /// Another mapping of the same page.
+    pub fn share(&self) -> io::Result<Self> {
+        Self::map(self.file.try_clone()?)
+    }
+
+    fn map(file: File) -> io::Result<Self> {
         // SAFETY: every access goes through the atomics of `Page`, for which a change by the other process
         // is an ordinary event. Nobody truncates the file while it is mapped.
-        let map = unsafe { MmapMut::map_mut(file)? };
-        Ok(Self { map })
+        let map = unsafe { MmapMut::map_mut(&file)? };
+        Ok(Self { map, file })
     }
 
     fn page(&self) -> &Page {
@@ -236,9 +245,25 @@ impl Journal {
         Counts { checked: take(&page.checks), fired: take(&page.fires) }
     }
 
-    /// Forgets that a case is in flight: after its writer died and before the next one starts.
+    /// Where the writer was when a signal ended it.
+    pub fn trace(&self) -> Option<Trace> {
+        self.page().trace.read()
+    }
+
+    /// The trace is written to its end.
+    pub fn has_whole_trace(&self) -> bool {
+        self.page().trace.is_whole()
+    }
+
+    /// The trace's part of the page, for a handler of signals: the mapping stays for ever.
+    pub fn trace_page(self) -> &'static trace::Page {
+        &Box::leak(Box::new(self)).page().trace
+    }
+
+    /// Forgets that a case is in flight, and the trace: after the writer died and before the next one starts.
     pub fn settle(&mut self) {
         let page = self.page();
+        page.trace.clear();
         page.done.store(page.begun.load(Relaxed), Release);
     }
 

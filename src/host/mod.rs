@@ -9,6 +9,7 @@ mod consumer;
 mod errors;
 mod exchange;
 mod export;
+pub mod frames;
 pub mod heap;
 pub mod interpreter;
 pub mod journal;
@@ -18,6 +19,7 @@ mod runner;
 pub mod scratch;
 mod session;
 pub mod steering;
+pub mod trace;
 pub mod watch;
 pub mod worker;
 

@@ -48,6 +48,15 @@ impl Outbox {
         folder.join("steer.toml")
     }
 
+    /// The file for Python's part of a trace.
+    pub fn stack(folder: &Path) -> PathBuf {
+        folder.join("stack")
+    }
+
+    pub fn stack_file(&self) -> PathBuf {
+        Self::stack(&self.folder)
+    }
+
     pub fn steer_file(&self) -> PathBuf {
         Self::steer(&self.folder)
     }

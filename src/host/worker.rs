@@ -30,6 +30,8 @@ pub struct Launch {
     pub arguments: Vec<OsString>,
     /// How long one case may take.
     pub limit: Duration,
+    /// How many bytes of memory a worker may occupy.
+    pub memory: u64,
 }
 
 /// A broken rule as it travels between processes and lies in files.
@@ -79,6 +81,8 @@ pub struct Fatality {
     pub death: Death,
     /// The end of its standard error.
     pub last_words: String,
+    /// The exporter's functions it died in, innermost first; none if it left no trace.
+    pub frames: Vec<String>,
 }
 
 /// How a stretch of a sweep ended.
@@ -118,6 +122,11 @@ enum Reply {
     Source(String),
     Found(Found),
     Swept,
+}
+
+/// The file beside the journal in which Python's part of a trace is.
+pub fn stack(journal: &Path) -> PathBuf {
+    journal.with_file_name("stack")
 }
 
 /// The journal that the parent made for this child.
