@@ -3,7 +3,7 @@
 //! Alone (`cargo fuzz run`), the first new violation is printed and the process panics, so that libFuzzer
 //! keeps the input. Under `dlpack-fuzz fuzz`, which names an outbox, it is left there and the run goes on.
 
-use crate::{feedback, wanted::Wanted};
+use crate::{feedback, wanted::Wanted, witness};
 use dlpack_fuzz::abi::DLDevice;
 use dlpack_fuzz::case::{self, Case, ExchangeStep, Rng, Vocabulary, generate};
 use dlpack_fuzz::finding::{Cause, Known, ReproInput, Versions, reproducer};
@@ -90,12 +90,16 @@ pub fn run(case: &Case) {
 impl Harness {
     fn open() -> Result<Self, Box<dyn std::error::Error>> {
         let subject = Subject::from_env()?;
-        let mut session = Session::open(&subject.options())?;
         let outbox = Outbox::from_env().transpose()?;
         let journal = match &outbox {
             Some(outbox) => outbox.journal()?,
-            None => Journal::unnamed()?,
+            None => {
+                let journal = Journal::unnamed()?;
+                witness::stand_by(&journal)?;
+                journal
+            }
         };
+        let mut session = Session::open(&subject.options())?;
         let pulse = journal.share()?;
         session.on_pulse(move || pulse.pulse());
         Ok(Self {
@@ -201,7 +205,7 @@ impl Harness {
     }
 
     /// Prints the report and panics: libFuzzer writes the artifact.
-    fn stop(&self, case: &Case, seen: &Observation, violation: Violation) -> ! {
+    fn stop(&mut self, case: &Case, seen: &Observation, violation: Violation) -> ! {
         let rule = violation.rule;
         let cause = Cause::from(violation);
         let mut finding = self.subject.finding(case.clone(), cause, self.versions.clone());
@@ -213,6 +217,14 @@ impl Harness {
             own: seen.device_before.device().unwrap_or(DLDevice::CPU),
         });
         eprintln!("{}", terminal_in(&finding, Style::of(&std::io::stderr())));
+        if self.journal.read().in_flight() {
+            // It is an earlier case that is run again, and libFuzzer will write the last one.
+            self.journal.end(None);
+            match witness::keep(case) {
+                Ok(path) => eprintln!("dlpack-fuzz: the case's bytes are in {}", path.display()),
+                Err(error) => eprintln!("dlpack-fuzz: the case could not be written: {error}"),
+            }
+        }
         panic!("{rule} is violated; the report is above");
     }
 }

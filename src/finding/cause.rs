@@ -43,12 +43,7 @@ impl Cause {
     pub fn seen(&self) -> Cow<'_, str> {
         match self {
             Self::Violation(violation) => Cow::Borrowed(&violation.evidence.seen),
-            Self::Crash(crash) => Cow::Owned(match &crash.death {
-                Death::Signal(_) => format!("the process dies by {}", crash.death),
-                Death::Exit(code) => format!("the process exits with status {code}"),
-                Death::Hang => "the call does not come back".into(),
-                Death::Memory => "the process uses up the memory".into(),
-            }),
+            Self::Crash(crash) => Cow::Owned(crash.to_string()),
         }
     }
 }
@@ -141,6 +136,14 @@ fn without_offset(frame: &str) -> String {
     }
 }
 
+/// In words, with the innermost function: `the process dies by SIGSEGV in crash (mylib.py:26)`.
+impl fmt::Display for Crash {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.death.fate())?;
+        self.frames.first().map_or(Ok(()), |frame| write!(f, " in {frame}"))
+    }
+}
+
 /// How a process ended that should not have. Text: `SIGFPE`, `exit 3`, `hang`, `memory`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Death {
@@ -152,6 +155,18 @@ pub enum Death {
     Hang,
     /// It was ended when it had taken too much memory.
     Memory,
+}
+
+impl Death {
+    /// In words: `the process dies by SIGFPE`.
+    pub fn fate(self) -> String {
+        match self {
+            Self::Signal(_) => format!("the process dies by {self}"),
+            Self::Exit(code) => format!("the process exits with status {code}"),
+            Self::Hang => "the call does not come back".into(),
+            Self::Memory => "the process uses up the memory".into(),
+        }
+    }
 }
 
 /// The signals that a case can die of; others are written as `SIG<number>`.

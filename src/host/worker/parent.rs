@@ -28,6 +28,8 @@ pub struct Worker {
     running: Option<Running>,
     versions: Versions,
     sweep_len: u64,
+    /// Where it was seen to hang with all patience.
+    hangs: Vec<Vec<String>>,
     /// Holds the journal's file.
     scratch: Scratch,
 }
@@ -58,7 +60,9 @@ impl Worker {
             ))
         })?;
         let versions = Versions::default();
-        let mut worker = Self { launch, journal, running: None, versions, sweep_len: 0, scratch };
+        let hangs = Vec::new();
+        let mut worker =
+            Self { launch, journal, running: None, versions, sweep_len: 0, hangs, scratch };
         worker.running()?;
         Ok(worker)
     }
@@ -78,15 +82,21 @@ impl Worker {
         journal(&self.scratch.path().join("journal"))
     }
 
-    /// Runs and judges one case. A hang is only believed when it repeats with ten times the limit.
+    /// Runs and judges one case. A hang is only believed when it repeats with ten times the limit, or is in the
+    /// place of one that was believed.
     pub fn judge(&mut self, case: &Case, grade: Grade) -> Result<Answer, Error> {
-        let answer = self.judge_within(case, grade, self.launch.limit)?;
-        match &answer {
-            Answer::Died(Fatality { death: Death::Hang(_), .. }) => {
-                self.judge_within(case, grade, PATIENCE * self.launch.limit)
-            }
-            _ => Ok(answer),
+        match self.judge_within(case, grade, self.launch.limit)? {
+            Answer::Died(it) if is_hang(&it) && !self.hangs.contains(&it.frames) => {}
+            answer => return Ok(answer),
         }
+        let answer = self.judge_within(case, grade, PATIENCE * self.launch.limit)?;
+        if let Answer::Died(it) = &answer
+            && is_hang(it)
+            && !it.frames.is_empty()
+        {
+            self.hangs.push(it.frames.clone());
+        }
+        Ok(answer)
     }
 
     /// Python statements that leave the case's array in `x`.
@@ -361,6 +371,10 @@ impl Drop for Running {
             self.end();
         }
     }
+}
+
+fn is_hang(fatality: &Fatality) -> bool {
+    matches!(fatality.death, Death::Hang(_))
 }
 
 /// The last line of what a process said, to be put into a sentence.
