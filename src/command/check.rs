@@ -51,11 +51,18 @@ pub struct Check {
     output: Output,
 }
 
+/// Whether a case that was in flight when its worker died is to blame.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Blame {
+    Case,
+    Nobody,
+}
+
 /// What the sweeping threads tell.
 enum Event {
     Met(Case, Cause),
     /// The thread waits to hear that the case was recorded: its next worker would die of the same again.
-    Crashed(Case, Cause, Sender<()>),
+    Crashed(Case, Cause, Sender<Blame>),
     Failed(Failure),
 }
 
@@ -111,7 +118,8 @@ impl Check {
                             crew.learn(&case, &recorded)?;
                             Ok(recorded.met)
                         });
-                        let _ = heard.send(());
+                        let is_gone = matches!(recorded, Ok(Met::Gone));
+                        let _ = heard.send(if is_gone { Blame::Nobody } else { Blame::Case });
                         recorded
                     }
                     Some(Event::Failed(failure)) => Err(failure),
@@ -184,6 +192,7 @@ impl Crew<'_> {
             .unwrap_or_else(|poisoned| poisoned.into_inner())
             .push(worker.monitor()?);
         let mut from = first;
+        let mut again = None;
         loop {
             let meet = |found: dlpack_fuzz::host::worker::Found| {
                 let event = match (found.case.parse(), found.broken.violation()) {
@@ -197,14 +206,17 @@ impl Crew<'_> {
             };
             match worker.sweep(from, step, meet, || self.stop.load(Ordering::Relaxed))? {
                 Stretch::Over | Stretch::Stopped => return Ok(()),
+                Stretch::Disturbed { place } => from = place + step,
                 Stretch::Died { fatality, place, case } => {
                     let case = Case::decode(&case);
                     arena::own_defect(&case, &fatality.last_words)?;
-                    from = place + step;
                     let (heard, hears) = mpsc::channel();
                     let _ = events.send(Event::Crashed(case, arena::crash(&fatality), heard));
                     // Nobody answers if the other side has ended.
-                    let _ = hears.recv();
+                    let is_innocent = hears.recv() == Ok(Blame::Nobody);
+                    // It is run once more, for its verdict.
+                    from = if is_innocent && again != Some(place) { place } else { place + step };
+                    again = Some(place);
                 }
             }
         }

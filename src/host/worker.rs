@@ -92,6 +92,8 @@ pub enum Stretch {
     Over,
     /// The caller asked to stop.
     Stopped,
+    /// The worker was ended for a case that came to its end meanwhile; all up to this place were run.
+    Disturbed { place: u64 },
     /// The case at this place killed the worker.
     Died { fatality: Fatality, place: u64, case: Vec<u8> },
 }

@@ -160,6 +160,9 @@ impl Worker {
         let fatality = self.bury(death);
         let state = self.journal.read();
         self.journal.settle();
+        if !state.in_flight() && matches!(death, Death::Hang(_) | Death::Memory) {
+            return Ok(Stretch::Disturbed { place: state.place });
+        }
         if !state.in_flight() {
             return Err(Error(format!(
                 "a worker died ({}) between two cases near place {from} of the sweep{}",
