@@ -46,7 +46,12 @@ impl Lab {
 
     /// How long one case may take.
     pub fn case_limit(&self) -> Duration {
-        Duration::from_secs(self.subject.case_limit)
+        Duration::from_secs_f64(self.subject.case_limit)
+    }
+
+    /// How many bytes of memory a process that runs cases may occupy.
+    pub fn memory_limit(&self) -> u64 {
+        self.subject.memory_limit << 20
     }
 
     /// A reproducer that takes longer hangs, or shows a hang.
@@ -58,7 +63,12 @@ impl Lab {
     pub fn worker(&self, steer: Option<&Path>) -> Result<Worker, Failure> {
         let program = std::env::current_exe()
             .map_err(|error| Failure::new(format!("this program cannot find itself: {error}")))?;
-        let launch = Launch { program, arguments: self.arguments(steer), limit: self.case_limit() };
+        let launch = Launch {
+            program,
+            arguments: self.arguments(steer),
+            limit: self.case_limit(),
+            memory: self.memory_limit(),
+        };
         Ok(Worker::start(launch)?)
     }
 

@@ -2,6 +2,7 @@
 
 use super::reproducer::{CALLING, SHOWN};
 use super::{Cause, Death, Reproduced};
+use crate::host::process::resident;
 use std::io::{Read, Write};
 use std::os::unix::process::ExitStatusExt;
 use std::path::Path;
@@ -11,6 +12,8 @@ use std::time::{Duration, Instant};
 
 /// How often a running script is asked whether it has ended.
 const POLL: Duration = Duration::from_millis(5);
+/// A script that occupies more memory is ended, in bytes; none that shows something else needs so much.
+const MEMORY: u64 = 2 << 30;
 
 /// Runs `script` with this interpreter. Nothing of this process's environment that a sanitizer or another
 /// Python has set reaches it.
@@ -41,8 +44,8 @@ pub fn confirm(script: &str, cause: &Cause, python: &Path, timeout: Duration) ->
 
 /// How a script ended.
 struct Run {
-    /// `None`: it was still running at the end of its time.
-    status: Option<ExitStatus>,
+    /// Else it was ended for this.
+    status: Result<ExitStatus, Death>,
     output: String,
     errors: String,
 }
@@ -54,13 +57,16 @@ impl Run {
         let start = Instant::now();
         let status = loop {
             match child.try_wait() {
-                Ok(Some(status)) => break Some(status),
-                Ok(None) if start.elapsed() < timeout => thread::sleep(POLL),
+                Ok(Some(status)) => break Ok(status),
+                Ok(None) if start.elapsed() < timeout && resident(&child) < MEMORY => {
+                    thread::sleep(POLL);
+                }
                 _ => {
+                    let is_late = start.elapsed() >= timeout;
                     // It cannot be ended twice; then it is gone already.
                     let _ = child.kill();
                     let _ = child.wait();
-                    break None;
+                    break Err(if is_late { Death::Hang } else { Death::Memory });
                 }
             }
         };
@@ -83,8 +89,8 @@ fn drain(pipe: Option<impl Read + Send + 'static>) -> thread::JoinHandle<String>
 fn judge(run: Run, cause: &Cause) -> Reproduced {
     let last = |text: &str| text.lines().last().unwrap_or("without a word").trim().to_string();
     let death = match run.status {
-        None => Death::Hang,
-        Some(status) => match status.signal() {
+        Err(ended) => ended,
+        Ok(status) => match status.signal() {
             Some(signal) => Death::Signal(signal),
             None => Death::Exit(status.code().unwrap_or(0)),
         },

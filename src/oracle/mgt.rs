@@ -303,6 +303,14 @@ fn frees_all_by_calls(ctx: &Context) -> Verdict {
                 }],
             )
         }),
+        Some(life::Leak::Bytes(per_round)) => ctx.breaks(Grade::Violation, || {
+            evidence(
+                "heap",
+                "a deleter that frees all that the export allocated",
+                format!("{per_round:.0} bytes of the heap left behind by each round of exports"),
+                [life::heap_fact()],
+            )
+        }),
         Some(life::Leak::Failing(_) | life::Leak::FailingBlocks | life::Leak::Part(_)) => {
             Verdict::Silent
         }

@@ -194,6 +194,8 @@ pub enum What {
     SourceState,
     /// Blocks of memory per round of the case's calls that stay, with two decimals; in C only.
     MemoryGrowth,
+    /// `True` if the heap grows with every one of thousands of rounds of the case's calls.
+    HeapGrowth,
     /// The process dies; the value is the signal's name.
     Death,
     /// The first living export of a life that is not what it was, and in what, such as `a: elements`.

@@ -13,6 +13,7 @@ pub fn needs_result(what: What) -> bool {
                 | What::ReferenceGrowth
                 | What::ArgumentReferences
                 | What::MemoryGrowth
+                | What::HeapGrowth
                 | What::PendingError
         )
 }
@@ -62,6 +63,7 @@ pub fn part(what: What) -> &'static str {
         What::ReferenceGrowth => "reference_growth",
         What::ArgumentReferences => "argument_references",
         What::MemoryGrowth => "memory_growth",
+        What::HeapGrowth => "heap_growth",
         What::PendingError => "pending_error",
         What::Aligned => "aligned",
         What::SourceState => "source_state",

@@ -53,6 +53,14 @@ fn unconsumed_by_calls(ctx: &Context) -> Verdict {
                 [],
             )
         }),
+        Some(life::Leak::Bytes(per_round)) => ctx.breaks(Grade::Violation, || {
+            evidence(
+                "heap",
+                "all memory back when capsules are dropped",
+                format!("{per_round:.0} bytes of the heap left behind by each round of dropped capsules"),
+                [life::heap_fact()],
+            )
+        }),
         Some(life::Leak::Failing(_) | life::Leak::FailingBlocks | life::Leak::Part(_)) => Verdict::Silent,
     }
 }
