@@ -8,8 +8,8 @@
 
 use super::description::{Description, LazyNumpy, description_statements};
 use super::{Backend, Built, Inexpressible, Traits, facts, script};
-use crate::case::life::Change;
 use crate::case::Tensor;
+use crate::case::life::Change;
 use crate::host::Error;
 use crate::host::interpreter::sentence;
 use crate::oracle::{ArrayApi, Exportable, Manner};
@@ -56,8 +56,7 @@ pub fn open(py: pyo3::Python<'_>, path: &str) -> Result<Box<dyn Backend>, Error>
     let changes = function.bind(py).getattr("changes").ok().map_or(Ok(Vec::new()), |changes| {
         changes.extract().and_then(|statements| script::changes(statements, &[]))
     });
-    let changes = changes
-        .map_err(|error| Error(format!("py:{path}: {}", sentence(py, &error))))?;
+    let changes = changes.map_err(|error| Error(format!("py:{path}: {}", sentence(py, &error))))?;
     Ok(Box::new(Python {
         name: format!("py:{path}"),
         module: module.into(),

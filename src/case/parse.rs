@@ -363,9 +363,7 @@ impl Parser<'_> {
         if life.steps() == steps {
             return Ok(life);
         }
-        self.fail(&format!(
-            "steps that are no mistake of the consumer's; these are left: {life}"
-        ))
+        self.fail(&format!("steps that are no mistake of the consumer's; these are left: {life}"))
     }
 }
 

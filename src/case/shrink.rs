@@ -6,8 +6,8 @@ mod weight;
 
 pub use weight::weight;
 
-use super::{Access, Arg, Call, Case, Contents, Dtype, ExchangeStep, Extra, Keys, Keyword, Layout};
 use super::life::{Life, Slot, Step};
+use super::{Access, Arg, Call, Case, Contents, Dtype, ExchangeStep, Extra, Keys, Keyword, Layout};
 use super::{Object, Probe, Probes, Scalar, SeqKind, Shape, Strides, Tensor, Value};
 use crate::abi::DLDevice;
 

@@ -254,9 +254,8 @@ impl<'a> Script<'a> {
             parts.iter().filter(|part| !part.is_import()).map(|part| part.code).collect();
         let space = if helpers.is_empty() { "\n" } else { "\n\n" };
         let (build, view) = input.build.split_once(VIEW_MARK).unwrap_or((input.build, ""));
-        let build: String = (build.split_inclusive('\n'))
-            .filter(|line| !line.starts_with(CHANGE_MARK))
-            .collect();
+        let build: String =
+            (build.split_inclusive('\n')).filter(|line| !line.starts_with(CHANGE_MARK)).collect();
         let mut script = header(input);
         script += &format!("{imports}{helpers}{space}{build}");
         if !script.ends_with('\n') {
@@ -310,8 +309,8 @@ fn changes(build: &str) -> Vec<(Change, &str)> {
 /// The exports that the facts speak of, the case's own first and always: it may be what makes the others
 /// differ. The exchange API does without.
 fn exports(facts: &[Fact]) -> Vec<Of> {
-    let is_alone = !facts.is_empty()
-        && facts.iter().all(|fact| fact.of == Of::FromPy || fact.what.is_life());
+    let is_alone =
+        !facts.is_empty() && facts.iter().all(|fact| fact.of == Of::FromPy || fact.what.is_life());
     let mut exports = if is_alone { vec![] } else { vec![Of::Export] };
     for fact in facts {
         if needs_result(fact.what) && !exports.contains(&fact.of) {

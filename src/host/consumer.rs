@@ -325,7 +325,8 @@ pub unsafe fn gather(tensor: &DlTensor) -> Vec<u8> {
     loop {
         let element = first.wrapping_add_signed(walk.offsets.0 as isize);
         // SAFETY: as the caller promises.
-        gathered.extend_from_slice(unsafe { std::slice::from_raw_parts(element as *const u8, item) });
+        gathered
+            .extend_from_slice(unsafe { std::slice::from_raw_parts(element as *const u8, item) });
         if !walk.next() {
             return gathered;
         }

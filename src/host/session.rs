@@ -359,10 +359,11 @@ impl Session {
             *known = !outcome_of(&call).is_ok_and(refused);
         }
         let newest = Probe::Version199.call(&Call::default(), DLDevice::CPU);
-        let python_destructor = (self.exporting.export(py, &exportee, &Call::default(), Detail::Brief))
-            .ok()
-            .and_then(|made| export::is_destructor_generated(made.result.as_ref()?))
-            .unwrap_or(traits.python_destructor);
+        let python_destructor =
+            (self.exporting.export(py, &exportee, &Call::default(), Detail::Brief))
+                .ok()
+                .and_then(|made| export::is_destructor_generated(made.result.as_ref()?))
+                .unwrap_or(traits.python_destructor);
         let versioned = outcome_of(&newest).is_ok_and(|outcome| {
             outcome.managed().is_some_and(|managed| managed.version.is_some())
         });

@@ -206,7 +206,8 @@ const LEGEND: [(&str, &str); 10] = [
     ),
 ];
 
-const DEATH: &str = "whoever breaks it ends or hangs the process, which is reported as EXC-NO-CRASH";
+const DEATH: &str =
+    "whoever breaks it ends or hangs the process, which is reported as EXC-NO-CRASH";
 const GPU: &str = "needs a device with streams";
 const NEVER: &str = "an allowance: it is listed so that nothing fires";
 const UNDEFINED: &str = "nothing is specified, so nothing can break it";
@@ -215,7 +216,10 @@ const UNDEFINED: &str = "nothing is specified, so nothing can break it";
 const NOT_OBSERVABLE: [(&str, &[&str]); 14] = [
     (DEATH, &["MGT-DELETER-SELF", "MGT-DELETER-NO-UNWIND", "LIFE-DELETER-GIL-HELD"]),
     ("off by default: most exporters free through these fields", &["MGT-DELETER-FIELDS-CHANGED"]),
-    ("needs a thread that asks for the GIL while the interpreter ends", &["LIFE-DELETER-FINALIZING"]),
+    (
+        "needs a thread that asks for the GIL while the interpreter ends",
+        &["LIFE-DELETER-FINALIZING"],
+    ),
     (
         GPU,
         &[

@@ -8,9 +8,8 @@
 
 use super::export::evidence;
 use super::{
-    Context, Difference, Event, Evidence, Fact, Fate, Grade, Knob, Lived, Manner, Moment, Of, Outcome,
-    Passing,
-    Setting, Stage, Verdict, What,
+    Context, Difference, Event, Evidence, Fact, Fate, Grade, Knob, Lived, Manner, Moment, Of,
+    Outcome, Passing, Setting, Stage, Verdict, What,
 };
 use crate::case::life::{Change, Mood, Place, Slot, Standing, Step};
 use std::collections::BTreeSet;
@@ -295,7 +294,8 @@ impl Judge<'_, '_> {
             let was_there = standing.lives(slot);
             let done = !matches!(moment.event, Event::Skipped(_));
             if was_there && done {
-                let judge = Judge { standing: standing.clone(), findings: Findings::default(), ..*self };
+                let judge =
+                    Judge { standing: standing.clone(), findings: Findings::default(), ..*self };
                 suspects.extend(judge.direct(moment, slot, difference));
             }
             standing.apply(moment.step);

@@ -43,7 +43,8 @@ const OF_PYTHON: [&str; 26] = [
 
 /// Rules that say nothing of exporters of this route.
 pub(super) fn silent_on(route: Route) -> &'static RuleSet {
-    static SETS: LazyLock<[RuleSet; 2]> = LazyLock::new(|| [RuleSet::default(), places(&OF_PYTHON)]);
+    static SETS: LazyLock<[RuleSet; 2]> =
+        LazyLock::new(|| [RuleSet::default(), places(&OF_PYTHON)]);
     &SETS[match route {
         Route::Python => 0,
         Route::C => 1,

@@ -120,7 +120,8 @@ mod tests {
             }
         }
         // export b..d, twenty others of which eight have four slots.
-        for word in ["export-d", "delete-a-on-native-thread", "delete-c-unlocked", "drop-b-raising"] {
+        for word in ["export-d", "delete-a-on-native-thread", "delete-c-unlocked", "drop-b-raising"]
+        {
             assert!(words.contains(word), "{word}");
         }
         for word in ["race", "exit", "starve", "freeze", "attach-a", "disarm-b", "collect"] {

@@ -215,7 +215,7 @@ mod tests {
         let all = [
             Step::Delete(Slot::A, Place::Here), // not taken yet
             Step::Take(Slot::A),
-            Step::Take(Slot::A), // taken already
+            Step::Take(Slot::A),         // taken already
             Step::Export(Slot::C, None), // b comes first
             Step::Export(Slot::B, None),
             Step::Delete(Slot::A, Place::Native),

@@ -64,27 +64,28 @@ impl Standing {
     fn makes_sense(&self, step: Step) -> bool {
         let export = |slot: Slot| &self.exports[slot as usize];
         match step {
-                Step::Export(slot, _) => {
-                    let next = self.exports.iter().position(|export| !export.made);
-                    self.source_lives && next == Some(slot as usize)
-                }
-                Step::Take(slot) => export(slot).capsule && !export(slot).taken,
-                Step::Disarm(slot) => {
-                    export(slot).taken && export(slot).capsule && !export(slot).disarmed
-                }
-                Step::Drop(slot, _) => export(slot).capsule && !export(slot).attached,
-                Step::Delete(slot, _) => export(slot).taken && !export(slot).deleted,
-                Step::Attach(slot) => {
-                    self.source_lives && export(slot).capsule && !export(slot).attached
-                }
-                Step::DropSource | Step::Change(_) | Step::Race | Step::Starve => self.source_lives,
-                Step::Churn | Step::Collect | Step::Exit => true,
+            Step::Export(slot, _) => {
+                let next = self.exports.iter().position(|export| !export.made);
+                self.source_lives && next == Some(slot as usize)
+            }
+            Step::Take(slot) => export(slot).capsule && !export(slot).taken,
+            Step::Disarm(slot) => {
+                export(slot).taken && export(slot).capsule && !export(slot).disarmed
+            }
+            Step::Drop(slot, _) => export(slot).capsule && !export(slot).attached,
+            Step::Delete(slot, _) => export(slot).taken && !export(slot).deleted,
+            Step::Attach(slot) => {
+                self.source_lives && export(slot).capsule && !export(slot).attached
+            }
+            Step::DropSource | Step::Change(_) | Step::Race | Step::Starve => self.source_lives,
+            Step::Churn | Step::Collect | Step::Exit => true,
         }
     }
 
     /// What follows a step that was taken, or that is [due](Self::due).
     pub fn apply(&mut self, step: Step) {
-        let mut change = |slot: Slot, change: fn(&mut Export)| change(&mut self.exports[slot as usize]);
+        let mut change =
+            |slot: Slot, change: fn(&mut Export)| change(&mut self.exports[slot as usize]);
         match step {
             Step::Export(slot, _) => change(slot, |export| *export = Export::NEW),
             Step::Take(slot) => change(slot, |export| export.taken = true),
@@ -100,11 +101,7 @@ impl Standing {
                 }
             }
             Step::Exit => self.is_over = true,
-            Step::Churn
-            | Step::Collect
-            | Step::Change(_)
-            | Step::Race
-            | Step::Starve => {}
+            Step::Churn | Step::Collect | Step::Change(_) | Step::Race | Step::Starve => {}
         }
     }
 

@@ -51,12 +51,16 @@ fn line(step: Step, words: &mut Words) -> Option<String> {
         Step::Delete(slot, Place::Unlocked) => format!("{slot}.delete_unlocked()"),
         Step::Delete(slot, Place::Thread) => format!("{slot}.delete_on_thread()"),
         Step::Delete(slot, Place::Native) => format!("{slot}.delete_on_native_thread()"),
-        Step::DropSource => "x = source = block = array = base = description = None\ngc.collect()".into(),
+        Step::DropSource => {
+            "x = source = block = array = base = description = None\ngc.collect()".into()
+        }
         Step::Churn => "churn()".into(),
         Step::Collect => "gc.collect()".into(),
         Step::Change(change) => {
             let statement = (words.change)(change)?;
-            format!("try:\n    {statement}\nexcept Exception as error:\n    print(\"refused:\", error)")
+            format!(
+                "try:\n    {statement}\nexcept Exception as error:\n    print(\"refused:\", error)"
+            )
         }
         Step::Attach(slot) => format!("x.capsule = {slot}.pop()"),
         Step::Race => "# Two threads export the array here.".into(),

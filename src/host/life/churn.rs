@@ -26,7 +26,13 @@ pub struct Churned<'py> {
 impl<'py> Churned<'py> {
     /// Allocates by every allocator that may have freed something: the C library's, Python's, the array
     /// library's own.
-    pub fn fill(&mut self, py: Python<'py>, backend: &dyn Backend, tensor: &Tensor, source: &Source) {
+    pub fn fill(
+        &mut self,
+        py: Python<'py>,
+        backend: &dyn Backend,
+        tensor: &Tensor,
+        source: &Source,
+    ) {
         let data = source.allocation.as_ref().map(|allocation| allocation.len());
         let sizes = STRUCTS.step_by(16).chain(data.filter(|&size| size <= LARGEST));
         for size in sizes {

@@ -120,7 +120,8 @@ impl<'py> Export<'py> {
                     (0, (self.pointer as *const DLManagedTensor).read_unaligned().dl_tensor)
                 }
                 Kind::Versioned => {
-                    let managed = (self.pointer as *const DLManagedTensorVersioned).read_unaligned();
+                    let managed =
+                        (self.pointer as *const DLManagedTensorVersioned).read_unaligned();
                     (managed.flags, managed.dl_tensor)
                 }
             }
@@ -156,7 +157,6 @@ impl<'py> Export<'py> {
         // SAFETY: as above, with the numbers that were good before.
         (unsafe { consumer::gather(before) } != *bytes).then_some(Difference::Elements)
     }
-
 }
 
 impl Deletion {

@@ -18,9 +18,7 @@ use crate::abi::DLDevice;
 use crate::backend::{Backend, Built, Inexpressible};
 use crate::case::life::{Mood, Place, Slot, Step};
 use crate::case::{Call, Case};
-use crate::oracle::{
-    Event, Fate, Growth, Lived, Manner, Moment, Outcome, Source,
-};
+use crate::oracle::{Event, Fate, Growth, Lived, Manner, Moment, Outcome, Source};
 use export::Export;
 use pyo3::ffi;
 use pyo3::prelude::*;
@@ -92,9 +90,8 @@ fn measure_growth(
     case: &Case,
     is_released_last: bool,
 ) -> Result<Growth, Inexpressible> {
-    let costs = |step: &Step| {
-        matches!(step, Step::Race | Step::Starve | Step::Collect | Step::Attach(_))
-    };
+    let costs =
+        |step: &Step| matches!(step, Step::Race | Step::Starve | Step::Collect | Step::Attach(_));
     let is_costly = case.life.steps().iter().any(costs);
     let (warm_up, rounds) = if is_costly { (2, 8) } else { (WARM_UP_ROUNDS, GROWTH_ROUNDS) };
     let mut references = 0;

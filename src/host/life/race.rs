@@ -4,8 +4,8 @@ use super::super::errors;
 use crate::host::Detail;
 use crate::host::session::settle;
 use crate::oracle::{Event, Raced};
-use pyo3::prelude::*;
 use pyo3::ffi;
+use pyo3::prelude::*;
 use std::sync::atomic::{AtomicU32, Ordering};
 
 /// Exports of each thread.

@@ -95,10 +95,8 @@ fn fails() -> bool {
 /// Python's allocators with hooks before them, until this is dropped.
 struct Hooks([ffi::PyMemAllocatorEx; 2]);
 
-const DOMAINS: [ffi::PyMemAllocatorDomain; 2] = [
-    ffi::PyMemAllocatorDomain::PYMEM_DOMAIN_MEM,
-    ffi::PyMemAllocatorDomain::PYMEM_DOMAIN_OBJ,
-];
+const DOMAINS: [ffi::PyMemAllocatorDomain; 2] =
+    [ffi::PyMemAllocatorDomain::PYMEM_DOMAIN_MEM, ffi::PyMemAllocatorDomain::PYMEM_DOMAIN_OBJ];
 
 impl Hooks {
     /// The hooks pass everything on, so that a block may be freed with or without them.

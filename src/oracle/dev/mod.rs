@@ -7,8 +7,8 @@
 mod method;
 mod target;
 
-use super::lived;
 use super::export::{Word, evidence};
+use super::lived;
 use super::{
     Container, Context, Evidence, Fact, Grade, Knob, Matter, Number, Of, Rule, Setting, Verdict,
     What,

@@ -4,8 +4,8 @@ use crate::case::Case;
 use crate::case::life::{Mood, Place, Slot, Step};
 use crate::oracle::testing::{Said, Scene, raised};
 use crate::oracle::{
-    Difference, Ended, ErrorClass, Event, Fate, Grade, Growth, Lived, Manner, Moment, Outcome, Passing,
-    Raced, Raised, Stage, Starved,
+    Difference, Ended, ErrorClass, Event, Fate, Grade, Growth, Lived, Manner, Moment, Outcome,
+    Passing, Raced, Raised, Stage, Starved,
 };
 
 /// A scene in which a lawful exporter lived this.
@@ -122,13 +122,7 @@ fn a_change_of_a_living_export_belongs_to_the_step_that_made_it() {
             A,
             elements(),
         ),
-        (
-            "RO-STATE",
-            "freeze",
-            Step::Change(crate::case::life::Change::Freeze),
-            A,
-            field("flags"),
-        ),
+        ("RO-STATE", "freeze", Step::Change(crate::case::life::Change::Freeze), A, field("flags")),
     ] {
         assert_eq!(lived(steps).said(rule), Said::Holds, "{rule}: {steps}");
         lived(steps).changes(step, slot, difference).assert_only(rule, Grade::Violation);
