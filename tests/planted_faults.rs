@@ -112,9 +112,8 @@ fn cases(drawn: usize, vocabulary: &Vocabulary) -> Vec<Case> {
 fn lives() -> Vec<Case> {
     let dtypes = vec![(Dtype::FLOAT32, 1)];
     let sweep = Sweep::new(&Vocabulary { dtypes, objects: vec![], ..Vocabulary::default() });
-    let places = (0..sweep.len()).filter(|&place| {
-        matches!(sweep.part(place), Some((Part::Lives | Part::CostlyLives, _)))
-    });
+    let places = (0..sweep.len())
+        .filter(|&place| matches!(sweep.part(place), Some((Part::Lives | Part::CostlyLives, _))));
     places.map(|place| sweep.case(place)).collect()
 }
 

@@ -96,6 +96,14 @@ impl Step {
         })
     }
 
+    /// A number for what is done, whichever export it is done with.
+    pub fn kind(self) -> u8 {
+        match self {
+            Self::Export(..) => 1,
+            other => other.code()[0],
+        }
+    }
+
     /// Two bytes; zeros are the end of a life.
     pub(in crate::case) fn code(self) -> [u8; 2] {
         match self {

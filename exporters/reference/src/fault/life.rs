@@ -175,11 +175,6 @@ pub(super) const FAULTS: &[Fault] = &[
     ),
 ];
 
-const fn row(
-    name: &'static str,
-    rule: &'static str,
-    story: &'static str,
-    life: Life,
-) -> Fault {
+const fn row(name: &'static str, rule: &'static str, story: &'static str, life: Life) -> Fault {
     Fault::new(name, rule, story, Plant::Surface(Surface::Life(life))).only(Route::Python)
 }
