@@ -468,21 +468,23 @@ impl Judge<'_, '_> {
     /// The rule about the step that released what was released already.
     fn released_twice(&self) -> &'static str {
         let mut standing = Standing::after_export();
-        let mut dropped_live = BTreeSet::new();
+        // Whose capsules have released what was the consumer's to release.
+        let mut released = BTreeSet::new();
+        let mut before = None;
         for moment in &self.lived.moments {
             if let Step::Drop(slot, _) = moment.step
                 && standing.is_taken(slot)
                 && standing.lives(slot)
+                && moment.references < before
             {
-                dropped_live.insert(slot);
+                released.insert(slot);
             }
+            before = moment.references;
             if moment.references.is_some_and(|references| references < 0) {
                 return match moment.step {
                     Step::Drop(slot, _) if standing.is_taken(slot) => "CAP-DTOR-CONSUMED",
                     // Its capsule had run the deleter before the consumer did.
-                    Step::Delete(slot, _) if dropped_live.contains(&slot) => {
-                        "CAP-DTOR-CONSUMED-LIVE"
-                    }
+                    Step::Delete(slot, _) if released.contains(&slot) => "CAP-DTOR-CONSUMED-LIVE",
                     _ => "LIFE-DELETER-ONCE",
                 };
             }

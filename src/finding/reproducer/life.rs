@@ -65,6 +65,6 @@ fn line(step: Step, words: &mut Words) -> Option<String> {
         Step::Attach(slot) => format!("x.capsule = {slot}.pop()"),
         Step::Race => "# Two threads export the array here.".into(),
         Step::Starve => "# Allocations fail here, which takes more than ctypes.".into(),
-        Step::Exit => "# Python ends here.".into(),
+        Step::Exit => "python_ends()".into(),
     })
 }

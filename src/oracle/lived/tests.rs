@@ -218,7 +218,6 @@ fn what_the_calls_alone_leak_is_told_of_them() {
 fn a_release_too_many_belongs_to_its_step() {
     for (rule, steps, step) in [
         ("CAP-DTOR-CONSUMED", "take a, delete a, drop a", drop_of(A)),
-        ("CAP-DTOR-CONSUMED-LIVE", "take a, drop a, delete a", Step::Delete(A, Place::Here)),
         ("LIFE-DELETER-ONCE", "take a, delete a, drop a", Step::Delete(A, Place::Here)),
         ("LIFE-DELETER-ONCE", "drop a, collect", Step::Collect),
     ] {
@@ -228,6 +227,14 @@ fn a_release_too_many_belongs_to_its_step() {
         let once = lived(steps).at(step, |moment| moment.references = Some(-1)).leaks(-1, 0);
         once.assert_lawful();
     }
+    // The capsule released it first, and then the consumer, whose it was.
+    let early = lived("take a, drop a, delete a")
+        .at(Step::Take(A), |moment| moment.references = Some(1))
+        .at(Step::Delete(A, Place::Here), |moment| moment.references = Some(-1))
+        .leaks(-10, 0);
+    early.assert_only("CAP-DTOR-CONSUMED-LIVE", Grade::Violation);
+    let late = early.at(drop_of(A), |moment| moment.references = Some(1));
+    late.assert_only("LIFE-DELETER-ONCE", Grade::Violation);
 }
 
 #[test]
