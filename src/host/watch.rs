@@ -21,12 +21,10 @@ const BLOCK: i64 = 16;
 /// At most this many batches are passed over after a search in vain.
 const LONGEST_REST: u32 = 64;
 
-/// A case of the batch: its place in a sweep and its bytes.
-type Noted = (u64, Vec<u8>);
-
 #[derive(Debug)]
 pub struct Watch {
-    batch: Vec<Noted>,
+    /// The cases' bytes.
+    batch: Vec<Vec<u8>>,
     /// The batch's length; longer vectors are kept for their room.
     length: usize,
     /// Live bytes when the batch began.
@@ -55,21 +53,20 @@ impl Default for Watch {
 
 impl Watch {
     /// Takes a case that was run; whether the batch is at its end.
-    pub fn note(&mut self, place: u64, bytes: &[u8]) -> bool {
+    pub fn note(&mut self, bytes: &[u8]) -> bool {
         match self.batch.get_mut(self.length) {
-            Some((old, room)) => {
-                *old = place;
+            Some(room) => {
                 room.clear();
                 room.extend_from_slice(bytes);
             }
-            None => self.batch.push((place, bytes.to_vec())),
+            None => self.batch.push(bytes.to_vec()),
         }
         self.length += 1;
         self.length == BATCH || self.length.is_multiple_of(TICK) && self.began.elapsed() >= INTERVAL
     }
 
-    /// Ends the batch: the case that makes the heap grow, if it grew, and its place. `run` runs a case of the batch again.
-    pub fn look(&mut self, mut run: impl FnMut(u64, &[u8])) -> Option<(u64, Case)> {
+    /// Ends the batch: the case that makes the heap grow, if it grew. `run` runs a case of the batch again.
+    pub fn look(&mut self, mut run: impl FnMut(&[u8])) -> Option<Case> {
         let before = self.level;
         let length = std::mem::take(&mut self.length);
         let mut found = None;
@@ -94,10 +91,10 @@ impl Watch {
 }
 
 /// Halves the batch as long as a half leaves something behind, and takes the half that leaves more.
-fn search(batch: &[Noted], run: &mut impl FnMut(u64, &[u8])) -> Option<(u64, Case)> {
-    let mut growth = |cases: &[Noted]| {
+fn search(batch: &[Vec<u8>], run: &mut impl FnMut(&[u8])) -> Option<Case> {
+    let mut growth = |cases: &[Vec<u8>]| {
         let before = heap::live_bytes();
-        cases.iter().for_each(|(place, bytes)| run(*place, bytes));
+        cases.iter().for_each(|bytes| run(bytes));
         heap::live_bytes().zip(before).map_or(0, |(after, before)| after - before)
     };
     // Once for what is kept by whoever meets a case for the first time.
@@ -114,5 +111,5 @@ fn search(batch: &[Noted], run: &mut impl FnMut(u64, &[u8])) -> Option<(u64, Cas
         }
         suspects = if grown.0 >= grown.1 { one } else { other };
     }
-    suspects.first().map(|(place, bytes)| (*place, Case::decode(bytes)))
+    suspects.first().map(|bytes| Case::decode(bytes))
 }
