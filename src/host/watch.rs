@@ -70,23 +70,27 @@ impl Watch {
         let before = self.level;
         let length = std::mem::take(&mut self.length);
         let mut found = None;
-        if self.rest > 0 {
-            self.rest -= 1;
-        } else if before.is_some() && self.has_grown(before) {
-            found = search(&self.batch[..length], &mut run);
-            self.rest = self.next_rest;
-            self.next_rest = (2 * self.next_rest).min(LONGEST_REST);
+        if let Some(before) = before {
+            let is_lost = self.finds_lost_blocks();
+            let grown = heap::live_bytes().map_or(0, |after| after - before);
+            if is_lost || self.rest == 0 && grown > CHANCE {
+                found = search(&self.batch[..length], &mut run);
+                self.rest = self.next_rest;
+                self.next_rest = (2 * self.next_rest).min(LONGEST_REST);
+            } else {
+                self.rest = self.rest.saturating_sub(1);
+            }
         }
         self.level = heap::live_bytes();
         self.began = Instant::now();
         found
     }
 
-    fn has_grown(&mut self, before: Option<i64>) -> bool {
-        let grown = heap::live_bytes().zip(before).map_or(0, |(after, before)| after - before);
+    /// LeakSanitizer finds something for the first time.
+    fn finds_lost_blocks(&mut self) -> bool {
         let is_lost = !self.has_lost && heap::has_lost_blocks();
         self.has_lost |= is_lost;
-        is_lost || grown > CHANCE
+        is_lost
     }
 }
 
