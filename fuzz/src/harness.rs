@@ -147,7 +147,7 @@ impl Harness {
         if judgement.is_some_and(|judgement| !judgement.violations.is_empty()) {
             self.tell(case);
         }
-        if self.watch.note(0, &self.bytes[..length]) {
+        if self.watch.note(&self.bytes[..length]) {
             self.search();
         }
     }
@@ -163,13 +163,13 @@ impl Harness {
 
     /// Ends a batch of the watch, and tells what the case that makes the heap grow breaks, if there is one.
     fn search(&mut self) {
-        let suspect = self.watch.look(|place, bytes| {
-            self.journal.repeat(place, bytes);
+        let suspect = self.watch.look(|bytes| {
+            self.journal.repeat(bytes);
             let _ = self.session.run(&Case::decode(bytes), Detail::Brief);
             self.journal.end(None);
         });
-        if let Some((place, case)) = suspect {
-            self.journal.repeat(place, &case.encode());
+        if let Some(case) = suspect {
+            self.journal.repeat(&case.encode());
             self.tell(&case);
             self.journal.end(None);
         }

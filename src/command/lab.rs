@@ -3,7 +3,7 @@
 
 use super::Failure;
 use super::options::Subject;
-use dlpack_fuzz::finding::Known;
+use dlpack_fuzz::finding::{Known, Limits};
 use dlpack_fuzz::host::worker::{Launch, Worker};
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -54,9 +54,9 @@ impl Lab {
         self.subject.memory_limit << 20
     }
 
-    /// A reproducer that takes longer hangs, or shows a hang.
-    pub fn script_limit(&self) -> Duration {
-        SCRIPT_PATIENCE * self.case_limit()
+    /// A reproducer that takes longer hangs, or shows a hang; likewise for memory.
+    pub fn script_limits(&self) -> Limits {
+        Limits { time: SCRIPT_PATIENCE * self.case_limit(), memory: self.memory_limit() }
     }
 
     /// Starts a worker; `steer` is a file of cases that its sweeps leave out.

@@ -177,11 +177,13 @@ impl Journal {
         self.write(place, case, 1);
     }
 
-    /// The same, for a case that was counted before.
-    pub fn repeat(&mut self, place: u64, case: &[u8]) {
+    /// The same, for a case that was counted before; the place stays the last one's, where a sweep goes on.
+    pub fn repeat(&mut self, case: &[u8]) {
         let page = self.page();
         page.done.store(page.begun.load(Relaxed).saturating_sub(1), Relaxed);
-        self.write(place, case, 0);
+        // The counts come to no more than before, and yet it goes on.
+        self.pulse();
+        self.write(page.place.load(Relaxed), case, 0);
     }
 
     /// Notes a sign of life.
@@ -360,6 +362,22 @@ mod tests {
         }
         writer.begin(&[1; CASE_MAX + 9]);
         assert_eq!(reader.read().case, Some(vec![1; CASE_MAX]));
+    }
+
+    #[test]
+    fn a_case_that_is_repeated_counts_once_and_keeps_the_place() {
+        let (_dir, mut writer, reader) = journal();
+        writer.begin_at(7, b"first");
+        writer.end(None);
+        let before = reader.read();
+        writer.repeat(b"again");
+        let seen = reader.read();
+        assert!(seen.in_flight() && seen.case.as_deref() == Some(b"again"));
+        assert_eq!((seen.place, seen.begun), (7, before.begun));
+        writer.end(None);
+        let after = reader.read();
+        assert!(!after.in_flight() && after.done == before.done);
+        assert_ne!(after.progress(), before.progress());
     }
 
     #[test]

@@ -124,9 +124,9 @@ class DiesInEveryWay(Deadly):
 
 
 def Survives(description):
-    """The same without the arrays that die."""
-    x = description.numpy
-    return None if way_of(x.dtype) else Alive(description)
+    """The same without the arrays that die of it."""
+    is_deadly = way_of(description.numpy.dtype) not in (None, leave_politely)
+    return None if is_deadly else DiesInEveryWay(description)
 
 
 class Alive(Deadly):

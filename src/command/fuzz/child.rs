@@ -243,7 +243,7 @@ impl Child {
             // These are the library's own doing; whatever the log says came before.
             (Death::Signal(_) | Death::Exit(0) | Death::Hang | Death::Memory, _) => crash(death),
             // libFuzzer or a sanitizer caught the signal and exited.
-            (Death::Exit(_), signal) => match arena::cause_in(&log) {
+            (Death::Exit(_), signal) => match arena::cause_in(&log).filter(|told| !is_leak(told)) {
                 Some(Cause::Crash(told)) => crash(signal.map_or(told.death, Death::Signal)),
                 Some(violation) => violation,
                 None => crash(death),
@@ -270,6 +270,11 @@ impl Drop for Child {
     fn drop(&mut self) {
         self.end();
     }
+}
+
+/// What LeakSanitizer says after a batch stands in the log, and is nobody's death.
+fn is_leak(told: &Cause) -> bool {
+    matches!(told, Cause::Violation(violation) if violation.evidence.key == "leak")
 }
 
 fn artifacts(folder: &Path) -> PathBuf {

@@ -116,7 +116,7 @@ impl Bench<'_> {
             self.journal.count(&judgement);
             self.journal.end(Some(&judgement));
             self.report(&case, judgement.violations, &mut reported, outlet)?;
-            if watch.note(place, &bytes) {
+            if watch.note(&bytes) {
                 self.search(&mut watch, &mut reported, outlet)?;
             }
         }
@@ -156,13 +156,13 @@ impl Bench<'_> {
         reported: &mut Reported,
         outlet: &mut Outlet,
     ) -> std::io::Result<()> {
-        let suspect = watch.look(|place, bytes| {
-            self.journal.repeat(place, bytes);
+        let suspect = watch.look(|bytes| {
+            self.journal.repeat(bytes);
             let _ = self.session.run(&Case::decode(bytes), Detail::Brief);
             self.journal.end(None);
         });
-        let Some((place, case)) = suspect else { return Ok(()) };
-        self.journal.repeat(place, &case.encode());
+        let Some(case) = suspect else { return Ok(()) };
+        self.journal.repeat(&case.encode());
         let seen = self.session.run(&case, Detail::Full);
         self.journal.end(None);
         let Ok(seen) = seen else { return Ok(()) };
