@@ -6,9 +6,7 @@
 use dlpack_fuzz::abi::DLDevice;
 use dlpack_fuzz::case::{Access, Case};
 use dlpack_fuzz::oracle::decision::Classes;
-use dlpack_fuzz::oracle::{
-    Answer, Exchange, Judgement, Kind, Lived, Memory, Observation, Outcome,
-};
+use dlpack_fuzz::oracle::{Answer, Exchange, Judgement, Kind, Lived, Memory, Observation, Outcome};
 use std::cell::UnsafeCell;
 use std::hash::{Hash, Hasher};
 
