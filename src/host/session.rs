@@ -41,6 +41,8 @@ pub struct Session {
     snapshot: Vec<u8>,
     /// The exchange table that was met first.
     remembered: exchange::Remembered,
+    /// Those that change an array in its life.
+    statements: life::Statements,
     /// A sign of life, given during what takes long.
     pub(super) pulse: Box<dyn Fn()>,
 }
@@ -63,6 +65,7 @@ impl Session {
                 env,
                 snapshot: Vec::new(),
                 remembered,
+                statements: life::Statements::default(),
                 pulse: Box::new(|| ()),
             };
             session.exporter = session.probe(py)?;
@@ -165,7 +168,12 @@ impl Session {
             own: own.as_ref(),
         };
         let device = device_before.device().unwrap_or(DLDevice::CPU);
-        let host = life::Host { backend: &*self.backend, exporting: &self.exporting, device };
+        let host = life::Host {
+            backend: &*self.backend,
+            exporting: &self.exporting,
+            statements: &self.statements,
+            device,
+        };
         let life = life::live(&host, py, case, detail)?;
         // All results and arguments live until the last call was made.
         let mut held: SmallVec<[Held<'_>; 4]> = SmallVec::new();

@@ -174,6 +174,15 @@ impl Life {
         self.0.is_empty()
     }
 
+    /// The probes by which some of its exports are made.
+    pub fn probes(&self) -> impl Iterator<Item = Probe> {
+        self.0.iter().filter_map(|step| match step {
+            Step::Export(_, probe) => *probe,
+            Step::Race => Some(Probe::Plain),
+            _ => None,
+        })
+    }
+
     /// The steps that make sense where they stand.
     pub fn normalized(steps: impl IntoIterator<Item = Step>) -> Self {
         let mut standing = Standing::after_export();

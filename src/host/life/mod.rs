@@ -5,11 +5,14 @@
 //! raised, the capsule names no struct) is skipped and says so. Trap: memory that was freed too early may
 //! look right for a while; [`Step::Churn`] fills what was freed, and AddressSanitizer sees it at once.
 
+mod change;
 mod churn;
 mod exit;
 mod export;
 mod race;
 mod starve;
+
+pub use change::Statements;
 
 use super::export::{Exportee, Exporting};
 use super::session::{GROWTH_ROUNDS, WARM_UP_ROUNDS, settle};
@@ -22,7 +25,6 @@ use crate::oracle::{Event, Fate, Growth, Lived, Manner, Moment, Outcome, Source}
 use export::Export;
 use pyo3::ffi;
 use pyo3::prelude::*;
-use pyo3::types::PyDict;
 use std::borrow::Cow;
 
 /// More exports than a life has cannot be released too often.
@@ -32,6 +34,7 @@ const PINS: isize = 8;
 pub struct Host<'a> {
     pub backend: &'a dyn Backend,
     pub exporting: &'a Exporting,
+    pub statements: &'a Statements,
     /// Where such arrays are. The array of the life is not asked (DEV-ORDER).
     pub device: DLDevice,
 }
@@ -298,12 +301,7 @@ impl<'a, 'py> Living<'a, 'py> {
         let Some((statement, manner)) = self.host.backend.change(change) else {
             return Event::Skipped("the library has no such operation");
         };
-        let namespace = PyDict::new(self.py);
-        let run = || -> PyResult<()> {
-            namespace.set_item("x", &built.object)?;
-            let statement = std::ffi::CString::new(statement.as_bytes())?;
-            self.py.run(&statement, Some(&namespace), None)
-        };
+        let run = || self.host.statements.run(self.py, statement, &built.object);
         match run() {
             Ok(()) => Event::Changed(manner),
             Err(error) => {
