@@ -7,8 +7,9 @@
 //!
 //! What the simplest case still has beyond a plain case, the fault needs, and only cases with a value that was seen
 //! to kill are covered. What it has not, the fault does not need: where a case that died has differed from it in that
-//! [`Trait`], it may be anything. A dtype is the exception: it must be one of a class that was seen, until two
-//! classes were; and so is a life, which must take the steps of the simplest case's, whatever else it takes. So a fault costs a handful of deaths and not one for each dtype, layout and object; and a second
+//! [`Trait`], it may be anything. A dtype is the exception: it must be one that was seen, until one died that
+//! is no float; and so is a life, which must take the steps of the simplest case's, whatever else it takes. So a
+//! fault costs a handful of deaths and not one for each dtype, layout and object; and a second
 //! fault, which needs something else, is still met. A death that does not show again teaches only that everything of
 //! its dtype, layout and object is better left alone.
 
