@@ -8,6 +8,7 @@ MUTABLE = True
 HAS_READONLY = False
 PYTHON_DESTRUCTOR = False
 MAX_NDIM = 3
+ORDINARY = ("uint8", (2, 3))
 SWAPPED = True
 
 # Pixel formats by element type and by how many numbers a pixel has; a third axis counts them.

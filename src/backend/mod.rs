@@ -114,6 +114,13 @@ pub const REGISTRY: &[Entry] = &[
     script!("dpctl", "dpctl.py"),
     script!("tensorflow", "tensorflow.py"),
     script!("paddle", "paddle.py"),
+    script!("numkong", "numkong.py"),
+    script!("nanoarrow", "nanoarrow.py"),
+    script!("max", "max.py"),
+    script!("tritonclient", "tritonclient.py"),
+    script!("dali", "dali.py"),
+    script!("av", "av.py"),
+    script!("iree", "iree.py"),
 ];
 
 /// The name as it means the same in every folder.

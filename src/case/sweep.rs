@@ -30,6 +30,7 @@ pub struct Sweep {
     /// Single arguments that are not of the calibration.
     near_misses: Vec<(Keyword, &'static Sample)>,
     devices: Vec<DLDevice>,
+    ordinary: Tensor,
 }
 
 /// The parts of the sweep, one after the other.
@@ -90,12 +91,14 @@ impl Sweep {
                 classes(keyword).iter().flat_map(Class::all).map(move |sample| (keyword, sample))
             })
             .collect();
-        let calibration = calibration().map(|(_, case)| case).collect();
+        let ordinary = vocabulary.ordinary.clone();
+        let calibration =
+            calibration().map(|(_, case)| Case { tensor: ordinary.clone(), ..case }).collect();
         let devices = match &vocabulary.devices[..] {
             [] => vec![DLDevice::CPU],
             devices => devices.to_vec(),
         };
-        Self { dtypes, objects, layouts, calibration, near_misses, devices }
+        Self { dtypes, objects, layouts, calibration, near_misses, devices, ordinary }
     }
 
     pub fn len(&self) -> usize {
@@ -175,7 +178,7 @@ impl Sweep {
     fn probed(&self, at: usize) -> Case {
         let (row, type_place) = (at % Row::COUNT, at / Row::COUNT);
         let dtype = Dtype::from_row(PROBED_DTYPES[type_place], 0);
-        let tensor = Tensor { dtype, ..Tensor::plain() };
+        let tensor = Tensor { dtype, ..self.ordinary.clone() };
         Case { tensor, call: Row::at(row).call(at), probes: Probes::ALL }
     }
 

@@ -7,13 +7,14 @@ use super::{Detail, Error, Options, Versions, consumer, errors, exchange};
 use crate::abi::exchange::{ATTRIBUTE, ATTRIBUTE_OLD};
 use crate::abi::{DLDevice, KNOWN_VERSION};
 use crate::backend::{self, Backend, Built, Inexpressible};
-use crate::case::{Arg, Call, Case, Keyword, Probe, Probes, Tensor, Vocabulary};
+use crate::case::{Arg, Call, Case, Dtype, Keyword, Probe, Probes, Tensor, Vocabulary};
 use crate::oracle::{
     ErrorClass, Exchange, Exportable, Exporter, Growth, Ledger, Memory, Observation, Outcome,
     Route, Source, decision,
 };
 use pyo3::ffi;
 use pyo3::prelude::*;
+use pyo3::types::PyType;
 use smallvec::SmallVec;
 use std::borrow::Cow;
 use std::path::PathBuf;
@@ -34,6 +35,8 @@ pub struct Session {
     backend: Box<dyn Backend>,
     exporting: Exporting,
     exporter: Exporter,
+    /// The class that `exporter` speaks of.
+    ordinary_class: Option<Py<PyType>>,
     env: PathBuf,
     /// The source's allocation before the exports.
     snapshot: Vec<u8>,
@@ -53,8 +56,9 @@ impl Session {
                 .map_err(|error| Error(format!("set-up failed: {}", sentence(py, &error))))?;
             let remembered = exchange::Remembered::new(py);
             let snapshot = Vec::new();
+            let (exporter, ordinary_class) = (UNPROBED, None);
             let mut session =
-                Self { backend, exporting, exporter: UNPROBED, env, snapshot, remembered };
+                Self { backend, exporting, exporter, ordinary_class, env, snapshot, remembered };
             session.exporter = session.probe(py)?;
             Ok(session)
         })
@@ -85,9 +89,7 @@ impl Session {
     /// An error if the type of the backend's arrays has no C exchange API under any name.
     pub fn require_exchange_api(&self) -> Result<(), Error> {
         Python::attach(|py| {
-            let built = (self.backend.build(py, &Tensor::plain())).map_err(|error| {
-                Error(format!("{} cannot build six float32: {}", self.backend.name(), error.0))
-            })?;
+            let (built, _) = self.ordinary(py)?;
             if self.remembered.has_api(py, &built.object) {
                 return Ok(());
             }
@@ -161,6 +163,8 @@ impl Session {
         if unchanged.is_ok() {
             unchanged = self.compare_snapshot(&built.source);
         }
+        let outcomes = std::iter::once(&export).chain(further.iter().map(|(_, outcome)| outcome));
+        let exporter = self.exporter_of(py, &exportee, outcomes);
         self.try_write_through(&mut export, &built.source, case);
         let device_after =
             (!case.probes.is_empty()).then(|| self.exporting.device(py, &built.object, detail).0);
@@ -187,7 +191,7 @@ impl Session {
             _ => None,
         };
         Ok(Observation {
-            exporter: self.exporter,
+            exporter,
             source,
             device_before,
             device_after,
@@ -281,42 +285,60 @@ impl Session {
         }
     }
 
-    /// Which methods and keywords the exporters have: each keyword once, with `None` (P-KEYWORD).
+    /// The array for which any would do, with its type.
+    fn ordinary<'py>(&self, py: Python<'py>) -> Result<(Built<'py>, Dtype), Error> {
+        let Vocabulary { devices, ordinary, .. } = self.backend.vocabulary();
+        let device = devices.first().copied().unwrap_or(DLDevice::CPU);
+        let tensor = Tensor { device, ..ordinary };
+        let built = self.backend.build(py, &tensor).map_err(|Inexpressible(reason)| {
+            let what =
+                if tensor.dtype == Dtype::FLOAT32 { "six float32" } else { "its ordinary array" };
+            Error(format!("{} cannot build {what}: {reason}", self.backend.name()))
+        })?;
+        Ok((built, tensor.dtype))
+    }
+
+    /// Which keywords an exporter takes: each once, with `None` (P-KEYWORD).
+    fn keywords(&self, py: Python<'_>, exportee: &Exportee<'_, '_>) -> [bool; 4] {
+        Keyword::ALL.map(|keyword| {
+            let call = Call::default().with(keyword, Arg::NONE);
+            let made = self.exporting.export(py, exportee, &call, Detail::Brief);
+            !made.is_ok_and(|made| is_type_error(&made.outcome))
+        })
+    }
+
+    /// What is known of the array's class. A library may have several, and a TypeError of one that was not
+    /// probed may be for want of a keyword.
+    fn exporter_of<'a>(
+        &self,
+        py: Python<'_>,
+        exportee: &Exportee<'_, '_>,
+        mut outcomes: impl Iterator<Item = &'a Outcome>,
+    ) -> Exporter {
+        let class = exportee.object.get_type();
+        let is_probed = self.ordinary_class.as_ref().is_none_or(|probed| class.is(probed));
+        if is_probed || !outcomes.any(is_type_error) {
+            return self.exporter;
+        }
+        Exporter { keywords: self.keywords(py, exportee), ..self.exporter }
+    }
+
+    /// Which methods and keywords the exporters have.
     fn probe(&mut self, py: Python<'_>) -> Result<Exporter, Error> {
         let traits = self.backend.traits();
-        let devices = self.backend.vocabulary().devices;
-        let device = devices.first().copied().unwrap_or(DLDevice::CPU);
-        let tensor = Tensor { device, ..Tensor::plain() };
-        let built = self.backend.build(py, &tensor).map_err(|Inexpressible(reason)| {
-            Error(format!("{} cannot build six float32: {reason}", self.backend.name()))
-        })?;
+        let (built, dtype) = self.ordinary(py)?;
+        self.ordinary_class = Some(built.object.get_type().unbind());
         let methods = ["__dlpack__", "__dlpack_device__"]
             .map(|method| built.object.hasattr(method).unwrap_or(false));
         let (_, own) = self.exporting.device(py, &built.object, Detail::Brief);
-        let exportee = Exportee {
-            object: &built.object,
-            source: &built.source,
-            dtype: tensor.dtype,
-            own: own.as_ref(),
-        };
-        let outcome_of = |call: &Call| {
-            self.exporting.export(py, &exportee, call, Detail::Brief).map(|made| made.outcome)
-        };
-        let mut keywords = [true; 4];
-        for (known, keyword) in keywords.iter_mut().zip(Keyword::ALL) {
-            let call = Call::default().with(keyword, Arg::NONE);
-            let refused = |outcome: Outcome| {
-                outcome.raised().is_some_and(|raised| raised.class == ErrorClass::Type)
-            };
-            *known = !outcome_of(&call).is_ok_and(refused);
-        }
+        let exportee =
+            Exportee { object: &built.object, source: &built.source, dtype, own: own.as_ref() };
         let newest = Probe::Version199.call(&Call::default(), DLDevice::CPU);
-        let versioned = outcome_of(&newest).is_ok_and(|outcome| {
-            outcome.managed().is_some_and(|managed| managed.version.is_some())
-        });
+        let versioned = (self.exporting.export(py, &exportee, &newest, Detail::Brief))
+            .is_ok_and(|made| made.outcome.managed().is_some_and(|it| it.version.is_some()));
         Ok(Exporter {
             route: Route::Python,
-            keywords,
+            keywords: self.keywords(py, &exportee),
             methods,
             claims: traits.claims,
             versioned,
@@ -325,6 +347,10 @@ impl Session {
             python_destructor: traits.python_destructor,
         })
     }
+}
+
+fn is_type_error(outcome: &Outcome) -> bool {
+    outcome.raised().is_some_and(|raised| raised.class == ErrorClass::Type)
 }
 
 /// Before anything is known.
