@@ -60,6 +60,10 @@ impl Session {
             let mut session =
                 Self { backend, exporting, exporter, ordinary_class, env, snapshot, remembered };
             session.exporter = session.probe(py)?;
+            // What an import made stays: a collection that looks at it takes a fifth of a second for some libraries.
+            if let Err(error) = py.import("gc").and_then(|gc| gc.call_method0("freeze")) {
+                return Err(Error(format!("set-up failed: {}", sentence(py, &error))));
+            }
             Ok(session)
         })
     }
@@ -163,8 +167,6 @@ impl Session {
         if unchanged.is_ok() {
             unchanged = self.compare_snapshot(&built.source);
         }
-        let outcomes = std::iter::once(&export).chain(further.iter().map(|(_, outcome)| outcome));
-        let exporter = self.exporter_of(py, &exportee, outcomes);
         self.try_write_through(&mut export, &built.source, case);
         let device_after =
             (!case.probes.is_empty()).then(|| self.exporting.device(py, &built.object, detail).0);
@@ -181,6 +183,9 @@ impl Session {
         }
         drop(own);
         ledger.source_references = references(&built) - before;
+        // Behind the count: these calls may leave something behind too.
+        let outcomes = std::iter::once(&export).chain(further.iter().map(|(_, outcome)| outcome));
+        let exporter = self.exporter_of(py, &built, case.tensor.dtype, outcomes);
         let Built { object, array, owner, mut source } = built;
         source.unchanged = unchanged;
         drop((object, array, owner));
@@ -312,15 +317,17 @@ impl Session {
     fn exporter_of<'a>(
         &self,
         py: Python<'_>,
-        exportee: &Exportee<'_, '_>,
+        built: &Built<'_>,
+        dtype: Dtype,
         mut outcomes: impl Iterator<Item = &'a Outcome>,
     ) -> Exporter {
-        let class = exportee.object.get_type();
+        let class = built.object.get_type();
         let is_probed = self.ordinary_class.as_ref().is_none_or(|probed| class.is(probed));
         if is_probed || !outcomes.any(is_type_error) {
             return self.exporter;
         }
-        Exporter { keywords: self.keywords(py, exportee), ..self.exporter }
+        let exportee = Exportee { object: &built.object, source: &built.source, dtype, own: None };
+        Exporter { keywords: self.keywords(py, &exportee), ..self.exporter }
     }
 
     /// Which methods and keywords the exporters have.
