@@ -334,6 +334,15 @@ mod tests {
     }
 
     #[test]
+    fn the_table_is_asked_of_the_ordinary_array() {
+        let ordinary = Tensor { dtype: Dtype::from_row(6, 0), ..Tensor::plain() };
+        let vocabulary = Vocabulary { ordinary: ordinary.clone(), ..Vocabulary::default() };
+        let sweep = Sweep::new(&vocabulary);
+        let all = sweep.part_len(Part::Calibration);
+        assert!((0..all).all(|place| sweep.case(place).tensor == ordinary));
+    }
+
+    #[test]
     fn every_row_every_type_and_every_layout_are_swept() {
         let vocabulary = Vocabulary {
             dtypes: Vocabulary::default().dtypes[..9].to_vec(),
