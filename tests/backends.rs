@@ -32,6 +32,8 @@ const EXPECTED: &[(&str, &str, &str)] = &[
         "OK",
     ),
     ("pyarrow", "array(shape=(6,), dtype='int16').__dlpack__(max_version=(0,)) + copy-false", "OK"),
+    // Its refusal of text is a TypeError, and no missing keyword.
+    ("pyarrow", "array(shape=(2,), dtype='float32', object='text').__dlpack__(stream=None)", "OK"),
     ("mlx", "array(shape=(2, 3), dtype='float32', strides=(4, -8)).__dlpack__()", "OK"),
     ("tvm-ffi", "array(shape=(6,), dtype='float32').__dlpack__(copy=True)", "COPY-TRUE-IGNORED"),
     ("nanobind", "array(shape=(6,), dtype='float32', device=(12, 3)).__dlpack__()", "OK"),

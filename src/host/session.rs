@@ -313,7 +313,7 @@ impl Session {
     }
 
     /// What is known of the array's class. A library may have several, and a TypeError of one that was not
-    /// probed may be for want of a keyword.
+    /// probed may be for want of a keyword; not so where an array raises one without any.
     fn exporter_of<'a>(
         &self,
         py: Python<'_>,
@@ -327,6 +327,10 @@ impl Session {
             return self.exporter;
         }
         let exportee = Exportee { object: &built.object, source: &built.source, dtype, own: None };
+        let plain = self.exporting.export(py, &exportee, &Call::default(), Detail::Brief);
+        if plain.is_ok_and(|made| is_type_error(&made.outcome)) {
+            return self.exporter;
+        }
         Exporter { keywords: self.keywords(py, &exportee), ..self.exporter }
     }
 
