@@ -1,8 +1,8 @@
 """Quadrants and GsTaichi, two libraries that came of Taichi: compact arrays on the CPU.
 
-They have a method `to_dlpack` in place of the protocol. The class that gives an array the two methods is this
-script's own: what it does with arguments says nothing about the libraries, the struct and its release say all.
-Their fields are left out: the export of a field imports torch.
+They have a method `to_dlpack` in place of the protocol. The two methods that their arrays get here are this
+script's own: what these do with arguments says nothing about the libraries, the struct and its release say all.
+Fields are left out: the export of a field imports torch.
 """
 
 import ctypes
@@ -42,21 +42,14 @@ if impl.get_runtime()._prog is None:
 """
 exec(START)
 
-EXPORTER = """
-class Exporter:
-    def __init__(self, array): self.array = array
-    def __dlpack_device__(self): return (1, 0)
-    def __dlpack__(self, *, stream=None):
-        if stream is not None: raise BufferError("there are no streams here")
-        return self.array.to_dlpack()
+EXPORT = """def export(self, *, stream=None):
+    if stream is not None: raise BufferError("there are no streams here")
+    return self.to_dlpack()
 """
-VERSIONED = """
-class Exporter:
-    def __init__(self, array): self.array = array
-    def __dlpack_device__(self): return (1, 0)
-    def __dlpack__(self, *, stream=None, max_version=None):
-        if stream is not None: raise BufferError("there are no streams here")
-        return self.array.to_dlpack(versioned=max_version is not None and max_version[0] >= 1)
+if IS_VERSIONED:
+    EXPORT = """def export(self, *, stream=None, max_version=None):
+    if stream is not None: raise BufferError("there are no streams here")
+    return self.to_dlpack(versioned=max_version is not None and max_version[0] >= 1)
 """
 
 
@@ -75,7 +68,7 @@ def statements(d):
         if len(shape) < 2:
             raise Inexpressible("there are no axes to exchange")
         layout = tuple(reversed(range(len(shape))))
-        make = f"library.tensor({dtype}, shape={shape}, backend=library.Backend.NDARRAY, layout={layout})"
+        make = f"library.tensor({dtype}, shape={shape}, backend=library.Backend.NDARRAY, layout={layout})._impl"
     elif d.object == "requires-grad":
         if d.dtype not in ("float32", "float64"):
             raise Inexpressible(f"nothing of {d.dtype} is differentiated")
@@ -84,32 +77,33 @@ def statements(d):
         make = f"library.ndarray({dtype}, {shape})"
     else:
         raise Inexpressible(f"{NAME} has no {d.object}")
-    return f"""{START}array = {make}
-inner = getattr(array, "_impl", array)
-address = impl.get_runtime().prog.get_ndarray_data_ptr_as_int(inner.arr)
+    return f"""{START}x = {make}
+address = impl.get_runtime().prog.get_ndarray_data_ptr_as_int(x.arr)
 ctypes.memmove(address, (ctypes.c_char * len(block)).from_buffer(block), len(block))
-{VERSIONED if IS_VERSIONED else EXPORTER}
-x = Exporter(array)
+{EXPORT}
+type(x).__dlpack__, type(x).__dlpack_device__ = export, lambda self: (1, 0)
 """
 
 
 def facts(x, d):
-    inner = getattr(x.array, "_impl", x.array)
     exportable = True if d.dtype in EXPORTED else f"{NAME} has no name for it in a capsule"
-    address = impl.get_runtime().prog.get_ndarray_data_ptr_as_int(inner.arr)
-    strides = d.strides
-    if d.object == "transposed":
-        strides, step = [], d.itemsize
-        for extent in d.shape:
-            strides.append(step)
-            step *= extent
-    return {"writable": None, "exportable": exportable, "shape": d.shape, "strides": strides, "address": address, "owner": inner}
+    address = impl.get_runtime().prog.get_ndarray_data_ptr_as_int(x.arr)
+    return {"writable": None, "exportable": exportable, "shape": d.shape, "strides": steps(d), "address": address}
+
+
+def steps(d):
+    if d.object != "transposed":
+        return d.strides
+    strides, step = [], d.itemsize
+    for extent in d.shape:
+        strides.append(step)
+        step *= extent
+    return tuple(strides)
 
 
 def view(d):
     return f"""def source_view():
-    inner = getattr(array, "_impl", array)
-    return impl.get_runtime().prog.get_ndarray_data_ptr_as_int(inner.arr), {d.shape}, {d.strides}, {d.itemsize}
+    return address, {d.shape}, {steps(d)}, {d.itemsize}
 
 def allocation():
     return bounds(source_view())
