@@ -121,6 +121,18 @@ pub const REGISTRY: &[Entry] = &[
     script!("dpctl", "dpctl.py"),
     script!("tensorflow", "tensorflow.py"),
     script!("paddle", "paddle.py"),
+    script!("numkong", "numkong.py"),
+    script!("nanoarrow", "nanoarrow.py"),
+    script!("max", "max.py"),
+    script!("tritonclient", "tritonclient.py"),
+    script!("dali", "dali.py"),
+    script!("av", "av.py"),
+    script!("iree", "iree.py"),
+    script!("open3d", "open3d.py"),
+    script!("quadrants", "taichi.py"),
+    script!("gstaichi", "taichi.py"),
+    script!("awkward", "awkward.py"),
+    script!("ndonnx", "ndonnx.py"),
 ];
 
 /// The name as it means the same in every folder.

@@ -13,6 +13,7 @@
 //! | `OBJECTS` | names of other kinds of array; none if left out |
 //! | `DEVICES` | `[(type, id), …]`; the CPU if left out |
 //! | `MAX_NDIM` | 64 if left out |
+//! | `ORDINARY` | `(dtype, shape)` of an array that it can build, where it has no `float32` of shape `(6,)` |
 //! | `SWAPPED` | arrays of swapped bytes exist; `False` if left out |
 //! | `CLAIMS` | the newest array API version that the library claims, such as `"2024.12"`; `None` if left out |
 //! | `MUTABLE`, `HAS_READONLY` | arrays can be written to; some are read-only. `True`, `False` if left out |
@@ -27,7 +28,7 @@ use super::description::{Description, LazyNumpy, memory_text};
 use super::{Backend, Built, Inexpressible, Traits, facts};
 use crate::abi::DLDevice;
 use crate::case::life::Change;
-use crate::case::{ByteOrder, Dtype, MAX_NDIM, Object, Tensor, VIEW_MARK, Vocabulary};
+use crate::case::{ByteOrder, Dtype, MAX_NDIM, Object, Shape, Tensor, VIEW_MARK, Vocabulary};
 use crate::host::interpreter::sentence;
 use crate::oracle::{ArrayApi, Manner, Source};
 use pyo3::exceptions::PyValueError;
@@ -169,6 +170,11 @@ fn vocabulary(globals: &Bound<'_, PyDict>, dtypes: Vec<String>) -> PyResult<Voca
         objects.push((*object, OBJECT_WEIGHT));
     }
     let devices = given(globals, "DEVICES", vec![(1, 0)])?;
+    let mut ordinary = Tensor::plain();
+    if let Some((name, shape)) = given(globals, "ORDINARY", None::<(String, Vec<i64>)>)? {
+        ordinary.dtype = Dtype::named(&name, 0).ok_or_else(|| unknown("ORDINARY", &name))?;
+        ordinary.shape = Shape::from_vec(shape);
+    }
     let everything = Vocabulary::default();
     Ok(Vocabulary {
         dtypes: (everything.dtypes.into_iter())
@@ -179,6 +185,7 @@ fn vocabulary(globals: &Bound<'_, PyDict>, dtypes: Vec<String>) -> PyResult<Voca
         max_ndim: given(globals, "MAX_NDIM", MAX_NDIM)?.min(MAX_NDIM),
         surface: everything.surface,
         devices: devices.into_iter().map(|(kind, id)| DLDevice::new(kind, id)).collect(),
+        ordinary,
     })
 }
 

@@ -13,7 +13,8 @@ use smallvec::SmallVec;
 
 /// Draws a case. It is normal.
 pub fn generate(rng: &mut Rng, vocabulary: &Vocabulary) -> Case {
-    let tensor = if rng.chance(1, 8) { Tensor::plain() } else { draw_tensor(rng, vocabulary) };
+    let tensor =
+        if rng.chance(1, 8) { vocabulary.ordinary.clone() } else { draw_tensor(rng, vocabulary) };
     let mut call = if rng.chance(1, 8) { Call::default() } else { draw_call(rng, tensor.device) };
     if vocabulary.surface == Surface::C {
         call.spell_in_c();

@@ -33,6 +33,7 @@ pub struct Sweep {
     near_misses: Vec<(Keyword, &'static Sample)>,
     devices: Vec<DLDevice>,
     lives: Lives,
+    ordinary: Tensor,
 }
 
 /// The parts of the sweep, one after the other.
@@ -99,7 +100,9 @@ impl Sweep {
                 classes(keyword).iter().flat_map(Class::all).map(move |sample| (keyword, sample))
             })
             .collect();
-        let calibration = calibration().map(|(_, case)| case).collect();
+        let ordinary = vocabulary.ordinary.clone();
+        let calibration =
+            calibration().map(|(_, case)| Case { tensor: ordinary.clone(), ..case }).collect();
         let devices = match &vocabulary.devices[..] {
             [] => vec![DLDevice::CPU],
             devices => devices.to_vec(),
@@ -108,7 +111,7 @@ impl Sweep {
             Surface::Python => Lives::new(),
             Surface::C => Lives::default(),
         };
-        Self { dtypes, objects, layouts, calibration, near_misses, devices, lives }
+        Self { dtypes, objects, layouts, calibration, near_misses, devices, lives, ordinary }
     }
 
     pub fn len(&self) -> usize {
@@ -192,7 +195,7 @@ impl Sweep {
     fn probed(&self, at: usize) -> Case {
         let (row, type_place) = (at % Row::COUNT, at / Row::COUNT);
         let dtype = Dtype::from_row(PROBED_DTYPES[type_place], 0);
-        let tensor = Tensor { dtype, ..Tensor::plain() };
+        let tensor = Tensor { dtype, ..self.ordinary.clone() };
         Case::new(tensor, Row::at(row).call(at), Probes::ALL)
     }
 
@@ -345,6 +348,15 @@ mod tests {
         let spread: HashSet<Case> =
             (0..sweep.len()).map(|place| sweep.spread_case(place)).collect();
         assert_eq!(spread, all);
+    }
+
+    #[test]
+    fn the_table_is_asked_of_the_ordinary_array() {
+        let ordinary = Tensor { dtype: Dtype::from_row(6, 0), ..Tensor::plain() };
+        let vocabulary = Vocabulary { ordinary: ordinary.clone(), ..Vocabulary::default() };
+        let sweep = Sweep::new(&vocabulary);
+        let all = sweep.part_len(Part::Calibration);
+        assert!((0..all).all(|place| sweep.case(place).tensor == ordinary));
     }
 
     #[test]

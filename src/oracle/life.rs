@@ -80,15 +80,15 @@ pub(super) enum Leak {
     Part(f64),
 }
 
-/// `None` where a capsule without a destructor explains everything (CAP-DTOR-PRESENT).
+/// `None` where a capsule without a destructor explains everything (CAP-DTOR-PRESENT), and where the calls of
+/// the round that raise may be what leaks, or the others: a case of its own tells of either.
 pub(super) fn leak(ctx: &Context) -> Option<Leak> {
-    let mut capsules = 0;
+    let (mut capsules, mut failing) = (0, 0);
     for outcome in repeated(ctx) {
-        if let Outcome::Capsule(capsule) = outcome {
-            if !capsule.has_destructor {
-                return None;
-            }
-            capsules += 1;
+        match outcome {
+            Outcome::Capsule(capsule) if !capsule.has_destructor => return None,
+            Outcome::Capsule(_) => capsules += 1,
+            _ => failing += 1,
         }
     }
     let ledger = &ctx.seen.ledger;
@@ -118,6 +118,8 @@ pub(super) fn leak(ctx: &Context) -> Option<Leak> {
         let references = per_round(growth.references);
         if capsules == 0 {
             Leak::Failing(references)
+        } else if failing > 0 {
+            return None;
         } else if references + 0.5 >= f64::from(capsules) {
             Leak::Whole(references)
         } else {
