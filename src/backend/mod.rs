@@ -114,6 +114,12 @@ pub const REGISTRY: &[Entry] = &[
     script!("dpctl", "dpctl.py"),
     script!("tensorflow", "tensorflow.py"),
     script!("paddle", "paddle.py"),
+    script!("dpnp", "dpnp.py"),
+    script!("cuda-core", "cuda_core.py"),
+    script!("warp", "warp.py"),
+    script!("onnxruntime", "onnxruntime.py"),
+    script!("drjit", "drjit.py"),
+    script!("kornia-rs", "kornia_rs.py"),
 ];
 
 /// The name as it means the same in every folder.

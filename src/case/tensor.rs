@@ -154,6 +154,10 @@ objects! {
     Vectors "vectors",
     /// An array over memory that another library owns.
     Borrowed "borrowed",
+    /// Of a mode of the library that computes at once, where the ordinary array waits to be asked.
+    Eager "eager",
+    /// On a part of a device, which has no number of its own.
+    SubDevice "sub-device",
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
