@@ -21,11 +21,14 @@ NUMPY = {1: "uint8", 2: "uint16"}
 DTYPES = [*STANDARD, *BY_NUMBER]
 
 # A model of one node, in the wire format of protocol buffers: only a model makes values that are no tensors of numbers.
-MODEL = """def field(number, value):
+MODEL = """def varint(number):
+    return bytes([number]) if number < 128 else bytes([number % 128 | 128]) + varint(number // 128)
+
+def field(number, value):
     if isinstance(value, int):
-        return bytes([number << 3, value])
+        return varint(number << 3) + varint(value)
     value = value.encode() if isinstance(value, str) else value
-    return bytes([number << 3 | 2, len(value)]) + value
+    return varint(number << 3 | 2) + varint(len(value)) + value
 
 def model(operator, attribute, kind):
     node = field(1, "x") + field(2, "y") + field(4, operator) + attribute
