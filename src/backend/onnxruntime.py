@@ -75,6 +75,8 @@ def statements(d):
         if d.object not in DERIVED:
             raise Inexpressible(f"ONNX Runtime has no {d.object}")
         lines += [DERIVED[d.object]]
+    if not hasattr(ort.OrtValue, "__dlpack__"):
+        lines += ["x = x._ortvalue"]  # older releases export the inner value only
     return "\n".join(lines) + "\n"
 
 
