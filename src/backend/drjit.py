@@ -31,7 +31,8 @@ DERIVED = {
     "ragged": "x = drjit.llvm.ArrayX{}([x, dr.concat([x, x])])",
     "traced": "kept = []\ndr.while_loop((drjit.llvm.Int([0, 1]),), lambda i: i < 3, lambda i: kept.append(i) or (i + 1,))\nx = kept[0]",
 }
-OBJECTS = list(DERIVED)
+# Before 1.0 vectors leave with their axes the other way round, and some of the rest end the process unexported.
+OBJECTS = list(DERIVED) if int(dr.__version__.split(".")[0]) else ["tensor"]
 REFUSABLE = {"ragged": "rows of different lengths", "traced": "a placeholder"}
 GRADED = ["requires-grad", "grad-result"]
 
@@ -56,9 +57,10 @@ def statements(d):
         raise Inexpressible("Dr.Jit computes with the lowest bit of a truth value")
     suffix = SUFFIX[d.dtype]
     folder = "drjit.llvm.ad" if d.object in GRADED else "drjit.scalar" if d.object == "eager" else "drjit.llvm"
-    kind = f"dr.array_t({folder}.TensorX{suffix})" if len(d.shape) == 1 and d.object not in ("tensor", "eager") else f"{folder}.TensorX{suffix}"
     source = f"np.ndarray({d.shape}, {d.dtype!r}, block, {d.offset})" if d.memory else f"np.zeros({d.shape}, {d.dtype!r})"
-    lines = ["import drjit as dr, drjit.llvm, drjit.llvm.ad, drjit.scalar, numpy as np", f"x = {kind}({source})"]
+    lines = ["import drjit as dr, drjit.llvm, drjit.llvm.ad, drjit.scalar, numpy as np", f"x = {folder}.TensorX{suffix}({source})"]
+    if len(d.shape) == 1 and d.object not in ("tensor", "eager"):
+        lines += ["x = x.array"]
     if d.object != "array":
         if d.object not in DERIVED:
             raise Inexpressible(f"Dr.Jit has no {d.object}")
