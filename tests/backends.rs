@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 /// Cases with what a replay says of them: the rule that is broken, `crash`, or `OK`.
-const EXPECTED: [(&str, &str, &str); 32] = [
+const EXPECTED: [(&str, &str, &str); 33] = [
     ("torch", "array(shape=(2, 3), dtype='float32').__dlpack__(max_version=(1, 0))", "OK"),
     ("torch", "array(shape=(4,), dtype='bfloat16', strides=(6,), lead=2).__dlpack__()", "OK"),
     ("torch", "array(shape=(6,), dtype='float32', object='requires-grad').__dlpack__()", "OK"),
@@ -41,6 +41,11 @@ const EXPECTED: [(&str, &str, &str); 32] = [
         "DEV-HONOUR",
     ),
     ("paddle", "array(shape=(6,), dtype='float32').__dlpack__()", "DEV-ID-ELEM"),
+    (
+        "array-api-strict",
+        "array(shape=(6,), dtype='float32', object='sub-device').__dlpack__()",
+        "OK",
+    ),
     // Values and mask, and the memory of neither.
     (
         "torch",
@@ -48,7 +53,11 @@ const EXPECTED: [(&str, &str, &str); 32] = [
         "TEN-DATA-NONNULL",
     ),
     ("dpnp", "array(shape=(2, 3), dtype='float32', device=(14, 0)).__dlpack__()", "OK"),
-    ("dpnp", "array(shape=(6,), dtype='float32', device=(14, 0), object='tensor').__dlpack__()", "OK"),
+    (
+        "dpnp",
+        "array(shape=(6,), dtype='float32', device=(14, 0), object='tensor').__dlpack__()",
+        "OK",
+    ),
     (
         "dpnp",
         "array(shape=(6,), dtype='float32', device=(14, 0)).__dlpack__(dl_device=(1, 0))",
@@ -123,6 +132,7 @@ const ACROSS_DEVICES: [(&str, &str, [&str; 3]); 7] = [
 const PROFILES: [&str; 3] = ["spec", "aat", "spec-2023.12-first"];
 
 fn environment(library: &str) -> Option<PathBuf> {
+    let library = backend::entry(library).map_or(library, |entry| entry.env);
     let env = Path::new(env!("DLPACK_FUZZ_ENV_DEFAULT")).with_file_name(library);
     if env.join("bin/python").exists() {
         return Some(env);

@@ -156,7 +156,7 @@ objects! {
     Borrowed "borrowed",
     /// Of a mode of the library that computes at once, where the ordinary array waits to be asked.
     Eager "eager",
-    /// On a part of a device, which has no number of its own.
+    /// On a device that DLPack has no number for: a part of another, or the library's own label.
     SubDevice "sub-device",
 }
 
