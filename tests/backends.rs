@@ -76,9 +76,98 @@ const EXPECTED: &[(&str, &str, &str)] = &[
     ("gstaichi", "array(shape=(2, 3), dtype='float32').__dlpack__()", "CAP-DTOR-UNCONSUMED"),
     ("awkward", "array(shape=(3,), dtype='int64', object='reversed').__dlpack__()", "OK"),
     ("ndonnx", "array(shape=(2, 3), dtype='float32').__dlpack__()", "OK"),
+    (
+        "array-api-strict",
+        "array(shape=(6,), dtype='float32', object='sub-device').__dlpack__()",
+        "OK",
+    ),
+    // Values and mask, and the memory of neither.
+    (
+        "torch",
+        "array(shape=(6,), dtype='float32', object='masked').__dlpack__()",
+        "TEN-DATA-NONNULL",
+    ),
+    ("dpnp", "array(shape=(2, 3), dtype='float32', device=(14, 0)).__dlpack__()", "OK"),
+    (
+        "dpnp",
+        "array(shape=(6,), dtype='float32', device=(14, 0), object='tensor').__dlpack__()",
+        "OK",
+    ),
+    (
+        "dpnp",
+        "array(shape=(6,), dtype='float32', device=(14, 0)).__dlpack__(dl_device=(1, 0))",
+        "DEV-HONOUR",
+    ),
+    ("cuda-core", "array(shape=(2, 3), dtype='complex64').__dlpack__()", "OK"),
+    ("cuda-core", "array(shape=(6,), dtype='int8', object='buffer').__dlpack__()", "OK"),
+    (
+        "cuda-core",
+        "array(shape=(6,), dtype='float32').__dlpack__(dl_device=own)",
+        "COPY-SAME-DEVICE-NEUTRAL",
+    ),
+    // The copy is refused as it is without the device: contested.
+    ("cuda-core", "array(shape=(6,), dtype='float32').__dlpack__(dl_device=own, copy=True)", "OK"),
+    ("warp", "array(shape=(2, 3), dtype='float32', strides=(4, -8)).__dlpack__()", "OK"),
+    ("warp", "array(shape=(3, 2), dtype='float32', object='vectors').__dlpack__()", "OK"),
+    ("warp", "array(shape=(3,), dtype='float32', strides=(6,)).__dlpack__()", "TEN-STRIDES-UNIT"),
+    ("onnxruntime", "array(shape=(2, 3), dtype='float8_e5m2').__dlpack__()", "OK"),
+    ("onnxruntime", "array(shape=(6,), dtype='float32', object='text').__dlpack__()", "OK"),
+    ("drjit", "array(shape=(2, 3), dtype='float32', object='lazy').__dlpack__()", "OK"),
+    ("drjit", "array(shape=(6,), dtype='float64', object='eager').__dlpack__()", "OK"),
+    (
+        "kornia-rs",
+        "array(shape=(2, 3), dtype='float32').__dlpack__(copy=True)",
+        "COPY-TRUE-REFUSED",
+    ),
 ];
 
+/// What is raised where the data would have to move, which standard and libraries disagree on: by profile, in
+/// the order of [`PROFILES`].
+const ACROSS_DEVICES: [(&str, &str, [&str; 3]); 7] = [
+    // ValueError, as the first text of 2023.12 had it.
+    (
+        "torch",
+        "array(shape=(6,), dtype='float32', device=(12, 0)).__dlpack__(dl_device=(1, 0), copy=False)",
+        // (The suite knows no device 12 either, and that is told first.)
+        ["EXC-NOCOPY-CROSSDEV", "the call raised ValueError", "OK"],
+    ),
+    (
+        "torch",
+        "array(shape=(6,), dtype='float32').__dlpack__(dl_device=(2, 0), copy=False)",
+        ["EXC-DEVICE", "EXC-DEVICE", "OK"],
+    ),
+    // BufferError.
+    (
+        "dpnp",
+        "array(shape=(6,), dtype='float32', device=(14, 0)).__dlpack__(max_version=(1, 0), dl_device=(1, 0), copy=False)",
+        ["OK", "OK", "OK"],
+    ),
+    (
+        "numpy",
+        "array(shape=(6,), dtype='float32').__dlpack__(dl_device=(2, 0), copy=False)",
+        ["OK", "OK", "OK"],
+    ),
+    // BufferError where a copy is allowed, or asked for: the suite wants the data.
+    (
+        "nanobind",
+        "array(shape=(6,), dtype='float32', device=(2, 1)).__dlpack__(dl_device=(1, 0))",
+        ["OK", "DEV-CPU-OFFER", "OK"],
+    ),
+    (
+        "nanobind",
+        "array(shape=(6,), dtype='float32', device=(2, 1)).__dlpack__(dl_device=(1, 0), copy=True)",
+        ["OK", "DEV-CPU-OFFER", "OK"],
+    ),
+    (
+        "cuda-core",
+        "array(shape=(6,), dtype='float32').__dlpack__(copy=True)",
+        ["OK", "COPY-TRUE-REFUSED", "OK"],
+    ),
+];
+const PROFILES: [&str; 3] = ["spec", "aat", "spec-2023.12-first"];
+
 fn environment(library: &str) -> Option<PathBuf> {
+    let library = backend::entry(library).map_or(library, |entry| entry.env);
     let env = Path::new(env!("DLPACK_FUZZ_ENV_DEFAULT")).with_file_name(library);
     if env.join("bin/python").exists() {
         return Some(env);
@@ -109,7 +198,32 @@ fn what_is_known_of_each_library_is_seen_and_nothing_else() {
             rule => told.contains("FAILED") && told.contains(rule),
         };
         assert!(is_seen, "{library}, {case}: {expected} expected\n{told}");
+    for (library, case, expected) in EXPECTED {
+        assert_told(library, case, "spec", expected);
     }
+}
+
+#[test]
+fn an_export_across_devices_is_judged_by_the_profile() {
+    for (library, case, expected) in ACROSS_DEVICES {
+        for (profile, expected) in PROFILES.into_iter().zip(expected) {
+            assert_told(library, case, profile, expected);
+        }
+    }
+}
+
+#[track_caller]
+fn assert_told(library: &str, case: &str, profile: &str, expected: &str) {
+    if environment(library).is_none() {
+        return;
+    }
+    let told = replay(library, &["--profile", profile, "--case", case]);
+    let is_seen = match expected {
+        // Nor may it be fine because there is no such array.
+        "OK" => told.contains("1 OK") && !told.contains("no such array"),
+        rule => told.contains("FAILED") && told.contains(rule),
+    };
+    assert!(is_seen, "{library}, {case}, {profile}: {expected} expected\n{told}");
 }
 
 #[test]

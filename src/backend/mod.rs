@@ -133,6 +133,12 @@ pub const REGISTRY: &[Entry] = &[
     script!("gstaichi", "taichi.py"),
     script!("awkward", "awkward.py"),
     script!("ndonnx", "ndonnx.py"),
+    script!("dpnp", "dpnp.py"),
+    script!("cuda-core", "cuda_core.py"),
+    script!("warp", "warp.py"),
+    script!("onnxruntime", "onnxruntime.py"),
+    script!("drjit", "drjit.py"),
+    script!("kornia-rs", "kornia_rs.py"),
 ];
 
 /// The name as it means the same in every folder.

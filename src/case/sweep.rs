@@ -80,6 +80,7 @@ const ARRAY_CALLS: usize = STREAMLESS / 2 + 14;
 /// Read-only changes less: every seventh row.
 const READ_ONLY_CALLS: usize = STREAMLESS / 7 + 7;
 const OBJECT_CALLS: usize = 14;
+const OBJECT_CALLS_STREAMLESS: usize = OBJECT_CALLS / 2;
 /// Layouts (by number in `LAYOUTS`) that objects, near misses and forms are tried on.
 const FEW_LAYOUTS: usize = 5;
 
@@ -227,10 +228,11 @@ impl Sweep {
             tensor.shape = Shape::from_slice(&[2, 3]);
             tensor.layout = if rest % 2 == 0 { Layout::C } else { Layout::F };
         }
-        let row = if call < OBJECT_CALLS / 2 {
-            (rest * 29 + call * 37) % STREAMLESS * 7
-        } else {
-            rest * 31 + call * 53
+        let row = match call {
+            // The plain call: the only one that an exporter of before 2023 is sure to know.
+            0 => 0,
+            1..OBJECT_CALLS_STREAMLESS => (rest * 29 + call * 37) % STREAMLESS * 7,
+            _ => rest * 31 + call * 53,
         };
         Case::new(tensor, Row::at(row).call(at), pair(at))
     }
@@ -378,6 +380,19 @@ mod tests {
         assert_eq!(probes.len(), 190);
         let unseen = rows().filter(|row| !(0..28).any(|turn| calls.contains(&row.call(turn))));
         assert_eq!(unseen.count(), 0);
+    }
+
+    #[test]
+    fn the_plain_call_is_swept_on_every_object_of_every_type() {
+        let vocabulary = Vocabulary::default();
+        let sweep = Sweep::new(&vocabulary);
+        let plain: HashSet<_> = (0..sweep.len())
+            .filter(|&place| matches!(sweep.part(place), Some((Part::Objects, _))))
+            .map(|place| sweep.case(place))
+            .filter(|case| case.call.to_string().is_empty())
+            .map(|case| (case.tensor.object, case.tensor.dtype))
+            .collect();
+        assert_eq!(plain.len(), (vocabulary.objects.len() - 1) * vocabulary.dtypes.len());
     }
 
     #[test]
