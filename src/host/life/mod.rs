@@ -102,7 +102,7 @@ fn measure_growth(
         let built = host.backend.build(py, &case.tensor)?;
         let mut living = Living::new(host, py, case, built, Detail::Brief);
         living.pin(PINS * (warm_up + rounds) as isize);
-        living.baseline = living.references().unwrap_or(0) + living.baseline;
+        living.baseline += living.references().unwrap_or(0);
         for round in 0..warm_up + rounds {
             if round == warm_up {
                 settle(py);
