@@ -3,7 +3,7 @@
 use super::arena;
 use super::lab::{Lab, SweepKind};
 use super::options::{Effort, Keeping, Output, Subject};
-use super::record::{Met, Recorder};
+use super::record::{Met, Recorded, Recorder};
 use super::summary::{self, StatusLine, Summary};
 use super::{At, Failure, Status};
 use clap::Args;
@@ -51,10 +51,18 @@ pub struct Check {
     output: Output,
 }
 
+/// Whether a case that was in flight when its worker died is to blame.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Blame {
+    Case,
+    Nobody,
+}
+
 /// What the sweeping threads tell.
 enum Event {
     Met(Case, Cause),
-    Crashed(Case, Cause),
+    /// The thread waits to hear that the case was recorded: its next worker would die of the same again.
+    Crashed(Case, Cause, Sender<Blame>),
     Failed(Failure),
 }
 
@@ -104,12 +112,15 @@ impl Check {
                     Some(Event::Met(case, cause)) => {
                         recorder.record(&case, cause).map(|recorded| recorded.met)
                     }
-                    Some(Event::Crashed(case, cause)) => {
+                    Some(Event::Crashed(case, cause, heard)) => {
                         crashes += 1;
-                        recorder.record(&case, cause).and_then(|recorded| {
-                            crew.learn(&case, recorded.simplest.as_ref())?;
+                        let recorded = recorder.record(&case, cause).and_then(|recorded| {
+                            crew.learn(&case, &recorded)?;
                             Ok(recorded.met)
-                        })
+                        });
+                        let is_gone = matches!(recorded, Ok(Met::Gone));
+                        let _ = heard.send(if is_gone { Blame::Nobody } else { Blame::Case });
+                        recorded
                     }
                     Some(Event::Failed(failure)) => Err(failure),
                 };
@@ -181,6 +192,7 @@ impl Crew<'_> {
             .unwrap_or_else(|poisoned| poisoned.into_inner())
             .push(worker.monitor()?);
         let mut from = first;
+        let mut again = None;
         loop {
             let meet = |found: dlpack_fuzz::host::worker::Found| {
                 let event = match (found.case.parse(), found.broken.violation()) {
@@ -194,32 +206,26 @@ impl Crew<'_> {
             };
             match worker.sweep(from, step, meet, || self.stop.load(Ordering::Relaxed))? {
                 Stretch::Over | Stretch::Stopped => return Ok(()),
+                Stretch::Disturbed { place } => from = place + step,
                 Stretch::Died { fatality, place, case } => {
                     let case = Case::decode(&case);
                     arena::own_defect(&case, &fatality.last_words)?;
-                    from = place + step;
-                    self.go_round(&case)?;
-                    let cause = Cause::from(arena::death(fatality.death));
-                    let _ = events.send(Event::Crashed(case, cause));
+                    let (heard, hears) = mpsc::channel();
+                    let _ = events.send(Event::Crashed(case, arena::crash(&fatality), heard));
+                    // Nobody answers if the other side has ended.
+                    let is_innocent = hears.recv() == Ok(Blame::Nobody);
+                    // It is run once more, for its verdict.
+                    from = if is_innocent && again != Some(place) { place } else { place + step };
+                    again = Some(place);
                 }
             }
         }
     }
 
-    fn go_round(&self, case: &Case) -> Result<(), Failure> {
-        self.change(|steering| steering.go_round(case))
-    }
-
-    fn learn(&self, case: &Case, simplest: Option<&Case>) -> Result<(), Failure> {
-        match simplest {
-            Some(simplest) => self.change(|steering| steering.learn(case, simplest)),
-            None => Ok(()),
-        }
-    }
-
-    fn change(&self, change: impl FnOnce(&mut Steering)) -> Result<(), Failure> {
+    /// Writes down for the workers that start from now on what they are to go round.
+    fn learn(&self, case: &Case, recorded: &Recorded) -> Result<(), Failure> {
         let mut steering = self.steering.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
-        change(&mut steering);
+        recorded.teach(case, &mut steering);
         steering.write(&self.steer).at(&self.steer)
     }
 

@@ -101,5 +101,5 @@ fn script(worker: &mut Worker, finding: &Finding) -> Result<String, Failure> {
 }
 
 fn run(lab: &Lab, finding: &Finding) -> Reproduced {
-    finding::confirm(&finding.script, &finding.cause, &python_of(&lab.env), lab.script_limit())
+    finding::confirm(&finding.script, &finding.cause, &python_of(&lab.env), lab.script_limits())
 }

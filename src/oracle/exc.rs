@@ -1,9 +1,10 @@
 //! Rules of the family EXC: which exceptions come, and what they leave behind.
 //!
-//! EXC-NO-CRASH is judged by the parent process, which sees the death. EXC-ARGS, EXC-OOM, EXC-PRECEDENCE
-//! and EXC-ATTRIBUTE grant something. None of these has a function.
+//! EXC-NO-CRASH is judged by the parent process, which sees the death. EXC-ARGS, EXC-PRECEDENCE and
+//! EXC-ATTRIBUTE grant something. None of these has a function.
 
 use super::decision::{Blame, Content, CopyArg, DlDevice, Own, Standing, Stream, Word};
+use super::lived;
 use super::pair::content;
 use super::words::{by_table, facts_of, knows, on_outcome, on_pair, phrase};
 use super::{
@@ -24,6 +25,7 @@ pub(super) const RULES: &[Rule] = &[
     },
     Rule { id: "EXC-COPY-IMPOSSIBLE", needs: Matter::COPY, judge: copy_impossible },
     Rule { id: "EXC-UNEXPECTED", needs: Matter::EXCEPTION, judge: unexpected },
+    Rule { id: "EXC-OOM", needs: Matter::LIFE, judge: |ctx| lived::verdict(ctx, "EXC-OOM") },
     Rule { id: "EXC-STATE", needs: Matter::EXCEPTION, judge: state },
     Rule { id: "EXC-NO-PARTIAL", needs: Matter::EXCEPTION, judge: no_partial },
 ];
@@ -178,6 +180,18 @@ fn no_partial(ctx: &Context) -> Verdict {
         return Verdict::Silent;
     }
     let ledger = &ctx.seen.ledger;
+    let no_references = ledger.growth.is_none_or(|growth| growth.references == 0);
+    if let Some(bytes) = ledger.heap.filter(|&bytes| bytes > 0.0 && no_references) {
+        return ctx.breaks(Grade::Violation, || Evidence {
+            key: "heap".into(),
+            expected: "a call that raises leaves no memory behind".to_owned(),
+            seen: format!(
+                "{}; {bytes:.0} bytes of the heap more after each round",
+                phrase(ctx, Of::Export, &ctx.seen.export)
+            ),
+            facts: vec![super::life::heap_fact()],
+        });
+    }
     match (ledger.blocks, ledger.growth) {
         (None, _) => Verdict::Silent,
         (Some(..=0), _) => Verdict::Holds,
@@ -347,6 +361,9 @@ mod tests {
         assert_eq!(leak(0, None).said("EXC-NO-PARTIAL"), Said::Holds);
         assert_eq!(leak(1, growth(1)).said("EXC-NO-PARTIAL"), Said::Holds);
         assert_eq!(leak(1, growth(100)).said("EXC-NO-PARTIAL"), VIOLATION);
+        let heap = |bytes| leak(0, None).edit(|it| it.seen.ledger.heap = Some(bytes));
+        assert_eq!(heap(0.0).said("EXC-NO-PARTIAL"), Said::Holds);
+        heap(128.0).assert_only("EXC-NO-PARTIAL", Grade::Violation);
         // Another export succeeded: it may be its leak.
         let other = leak(1, growth(100)).with(Probe::Plain);
         assert_eq!(other.said("EXC-NO-PARTIAL"), Said::Silent);

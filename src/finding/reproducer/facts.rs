@@ -5,6 +5,7 @@ use crate::oracle::{Fact, What};
 /// The fact is about what a call returned or raised, or about the time after it.
 pub fn needs_result(what: What) -> bool {
     !what.is_exchange()
+        && !what.is_life()
         && !matches!(
             what,
             What::DeviceMethod
@@ -12,6 +13,7 @@ pub fn needs_result(what: What) -> bool {
                 | What::ReferenceGrowth
                 | What::ArgumentReferences
                 | What::MemoryGrowth
+                | What::HeapGrowth
                 | What::PendingError
         )
 }
@@ -24,6 +26,7 @@ pub fn reported(fact: &Fact) -> String {
             | What::MemoryGrowth
             | What::ArgumentReferences
             | What::ExchangeReferences
+            | What::LifeGrowth
             | What::ExchangeViewReferences,
             Ok(growth),
         ) => {
@@ -60,9 +63,16 @@ pub fn part(what: What) -> &'static str {
         What::ReferenceGrowth => "reference_growth",
         What::ArgumentReferences => "argument_references",
         What::MemoryGrowth => "memory_growth",
+        What::HeapGrowth => "heap_growth",
         What::PendingError => "pending_error",
         What::Aligned => "aligned",
         What::SourceState => "source_state",
+        What::LifeChange => "life_change",
+        What::LifeInFlight => "life_in_flight",
+        What::LifeError => "life_error",
+        What::LifeGrowth => "life_growth",
+        What::LifeRace => "life_race",
+        What::LifeEnd => "life_end",
         What::ExchangeAttribute => "exchange_attribute",
         What::ExchangeOneTable => "exchange_one_table",
         What::ExchangeLookUps => "exchange_look_ups",
