@@ -73,10 +73,16 @@ impl Backend for Strict {
             .map_err(|error| Inexpressible(sentence(py, &error).into()))?;
         // The wrapper may hold a view; the facts must be those of the array it exports.
         let inner = object.getattr("_array").unwrap_or_else(|_| built.array.clone());
-        if inner.as_ptr() != built.array.as_ptr() {
-            return Err(Inexpressible("asarray made another array".into()));
+        if inner.as_ptr() == built.array.as_ptr() {
+            return Ok(Built { object, ..built });
         }
-        Ok(Built { object, ..built })
+        // Releases before 2.6.1 copy what is put on another device.
+        let known = match tensor.object {
+            Object::SubDevice => self.numpy.known(inner, &plain(tensor)),
+            _ => None,
+        };
+        let known = known.ok_or(Inexpressible("asarray made another array".into()))?;
+        Ok(Built { object, ..known })
     }
 
     fn unchanged(&self, py: Python<'_>, built: &Built<'_>) -> Result<(), Cow<'static, str>> {

@@ -275,6 +275,15 @@ impl Numpy {
         }
     }
 
+    /// What is known of an array that a library made of one from here; `None` if it is none of NumPy's own type.
+    pub fn known<'py>(&self, array: Bound<'py, PyAny>, tensor: &Tensor) -> Option<Built<'py>> {
+        let is_array = array.get_type().as_type_ptr() == self.api.array_type();
+        is_array.then(|| {
+            let source = self.facts(&array, tensor);
+            Built { array: array.clone(), owner: array.clone(), object: array, source }
+        })
+    }
+
     /// The facts of an array, read from NumPy's struct.
     fn facts(&self, array: &Bound<'_, PyAny>, tensor: &Tensor) -> Source {
         // SAFETY: every array made here is a PyArrayObject.
