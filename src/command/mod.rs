@@ -15,7 +15,9 @@ mod replay;
 mod repro;
 mod rules;
 mod shrink;
+mod since;
 mod summary;
+mod sweep;
 mod worker;
 
 use clap::{Parser, Subcommand};

@@ -14,10 +14,12 @@ use dlpack_fuzz::finding::{Cause, Death, Finding, Identity, Store};
 use dlpack_fuzz::host::steering::Steering;
 use dlpack_fuzz::host::worker::Worker;
 use std::path::{Path, PathBuf};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// How long one finding may be shrunk. A crash takes a new process per try, about a fifth of a second.
 const SHRINK_LIMIT: Duration = Duration::from_secs(20);
+/// The part of the time left that one finding may take to shrink: the next ones have some, too.
+const SHARE: u32 = 3;
 
 pub struct Recorder<'a> {
     lab: &'a Lab,
@@ -31,6 +33,10 @@ pub struct Recorder<'a> {
     understood: Vec<(Identity, Death, Steering)>,
     /// Meetings with findings that are known.
     known: u64,
+    /// When everything has to be over.
+    until: Option<Instant>,
+    /// Deaths for which there was no time, and of which a finding tells already.
+    passed: u64,
 }
 
 /// A finding of this session.
@@ -41,6 +47,16 @@ pub struct Kept {
     pub count: u64,
     /// Its folder, or why it has none.
     pub folder: Result<PathBuf, String>,
+    pub reduction: Reduction,
+}
+
+/// How far a finding's case was simplified.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Reduction {
+    /// As far as it goes, or as [`SHRINK_LIMIT`] allows.
+    Done,
+    /// The session's time was over before.
+    Cut,
 }
 
 /// What became of something that was met.
@@ -59,6 +75,8 @@ pub enum Met {
     New,
     /// It took too long once and not again: a busy machine.
     Gone,
+    /// There was no time to look into it.
+    Passed,
 }
 
 impl<'a> Recorder<'a> {
@@ -72,7 +90,14 @@ impl<'a> Recorder<'a> {
             met: Vec::new(),
             understood: Vec::new(),
             known: 0,
+            until: None,
+            passed: 0,
         })
+    }
+
+    /// From now on what is met is reduced and confirmed within this time, and kept as it is after it.
+    pub fn until(self, until: Option<Instant>) -> Self {
+        Self { until, ..self }
     }
 
     pub fn kept(&self) -> &[Kept] {
@@ -81,6 +106,11 @@ impl<'a> Recorder<'a> {
 
     pub fn known(&self) -> u64 {
         self.known
+    }
+
+    /// Deaths that were not looked into for want of time.
+    pub fn passed(&self) -> u64 {
+        self.passed
     }
 
     pub fn worker(&mut self) -> &mut Worker {
@@ -102,20 +132,56 @@ impl<'a> Recorder<'a> {
         {
             return Ok(Recorded { met: Met::Again, simplest: None });
         }
-        let reduced = self.reduce(case, &cause)?;
+        if self.is_too_late_for(&cause) {
+            return self.take_as_met(case, cause);
+        }
+        let limit = self.left().map_or(SHRINK_LIMIT, |left| (left / SHARE).min(SHRINK_LIMIT));
+        let begun = Instant::now();
+        let reduced = self.reduce(case, &cause, limit)?;
+        let reduction = match limit < SHRINK_LIMIT && begun.elapsed() >= limit {
+            true => Reduction::Cut,
+            false => Reduction::Done,
+        };
         let simplest = reduced.as_ref().map(|(case, _)| case.clone());
         let met = match reduced {
             None if is_hang(&cause) => Met::Gone,
             // It did happen: it is kept as it was met.
-            None => self.take(case.clone(), cause)?,
+            None => self.take(case.clone(), cause, reduction)?,
             Some((simplest, cause)) => {
                 if let Cause::Crash(crash) = &cause {
                     self.understand(case, &simplest, crash.death, Identity::of(&simplest, &cause));
                 }
-                self.take(simplest, cause)?
+                self.take(simplest, cause, reduction)?
             }
         };
         Ok(Recorded { met, simplest })
+    }
+
+    /// How much time is left; `None`: any.
+    fn left(&self) -> Option<Duration> {
+        self.until.map(|until| until.saturating_duration_since(Instant::now()))
+    }
+
+    /// Whether a case hangs is seen by waiting, longer the second time.
+    fn is_too_late_for(&self, cause: &Cause) -> bool {
+        let needed = if is_hang(cause) { self.lab.hang_limit() } else { Duration::ZERO };
+        self.left().is_some_and(|left| left <= needed)
+    }
+
+    /// A broken rule is a finding as it was met. So is the first death of a kind; more deaths all look
+    /// different until they are reduced, and a hang may be a busy machine.
+    fn take_as_met(&mut self, case: &Case, cause: Cause) -> Result<Recorded, Failure> {
+        let is_told = |kept: &Kept| arena::is_same(&kept.finding.cause, &cause);
+        let is_passed = is_hang(&cause)
+            || matches!(cause, Cause::Crash(_)) && self.kept.iter().any(is_told);
+        let met = match is_passed {
+            true => {
+                self.passed += 1;
+                Met::Passed
+            }
+            false => self.take(case.clone(), cause, Reduction::Cut)?,
+        };
+        Ok(Recorded { met, simplest: None })
     }
 
     /// A death like some that were all seen to be of one finding. Every death was one of a child that knew
@@ -140,7 +206,7 @@ impl<'a> Recorder<'a> {
     }
 
     /// Takes what was reduced.
-    fn take(&mut self, case: Case, cause: Cause) -> Result<Met, Failure> {
+    fn take(&mut self, case: Case, cause: Cause, reduction: Reduction) -> Result<Met, Failure> {
         if self.is_known(&case, &cause) {
             self.known += 1;
             return Ok(Met::Known);
@@ -151,8 +217,8 @@ impl<'a> Recorder<'a> {
             return Ok(Met::Again);
         }
         let mut finding = self.lab.subject.finding(case, cause, self.worker.versions().clone());
-        repro::attach(self.lab, &mut self.worker, &mut finding)?;
-        self.keep(finding);
+        repro::attach(self.lab, &mut self.worker, &mut finding, self.until)?;
+        self.keep(finding, reduction);
         Ok(Met::New)
     }
 
@@ -178,7 +244,12 @@ impl<'a> Recorder<'a> {
 
     /// The simplest case that shows the fault, and the cause as it shows there; `None` if it does not show
     /// again.
-    fn reduce(&mut self, case: &Case, cause: &Cause) -> Result<Option<(Case, Cause)>, Failure> {
+    fn reduce(
+        &mut self,
+        case: &Case,
+        cause: &Cause,
+        limit: Duration,
+    ) -> Result<Option<(Case, Cause)>, Failure> {
         let mut arena = Arena::Worker(&mut self.worker);
         // That a case hangs is believed at once where another was seen to.
         let is_believed = is_hang(cause)
@@ -204,7 +275,7 @@ impl<'a> Recorder<'a> {
             }
             (None, None) => return Ok(None),
         };
-        let case = arena::shrink(&mut arena, case, &fault, SHRINK_LIMIT)?;
+        let case = arena::shrink(&mut arena, case, &fault, limit)?;
         if let Cause::Crash(_) = fault {
             // A death has no evidence that could be plainer now.
             return Ok(Some((case, fault)));
@@ -225,10 +296,10 @@ impl<'a> Recorder<'a> {
         kept.map(|kept| kept.count += u64::from(matches!(cause, Cause::Crash(_)))).is_some()
     }
 
-    fn keep(&mut self, finding: Finding) {
+    fn keep(&mut self, finding: Finding, reduction: Reduction) {
         self.save_again();
         let folder = self.store.save(&finding).map_err(|error| error.to_string());
-        self.kept.push(Kept { finding, count: 1, folder });
+        self.kept.push(Kept { finding, count: 1, folder, reduction });
     }
 
     fn save_again(&mut self) {

@@ -10,7 +10,7 @@ mod bench;
 mod parent;
 
 pub use bench::{Bench, Outlet};
-pub use parent::Worker;
+pub use parent::{PATIENCE, Worker};
 
 use super::Versions;
 use super::process::Death;
@@ -55,7 +55,7 @@ impl Broken {
     }
 }
 
-/// A violation with the case that showed it.
+/// A broken rule with the case that showed it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Found {
     /// Case text.

@@ -15,7 +15,7 @@ use std::time::{Duration, Instant};
 /// How long an interpreter may take to start and to import the library, on a busy machine.
 const START_LIMIT: Duration = Duration::from_secs(120);
 /// A hang is believed when a second run takes this many times the limit.
-const PATIENCE: u32 = 10;
+pub const PATIENCE: u32 = 10;
 
 /// The parent's side.
 pub struct Worker {
@@ -99,7 +99,7 @@ impl Worker {
     }
 
     /// Runs the cases at `from`, `from + step`, … of the sweep until they end, one kills the child, or
-    /// `stop` says so; `found` hears of every violation.
+    /// `stop` says so; `found` hears of every broken rule, at any grade.
     pub fn sweep(
         &mut self,
         from: u64,
