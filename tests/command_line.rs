@@ -73,7 +73,9 @@ fn rules_and_their_explanations_are_printed() {
 
 #[test]
 fn every_command_has_help_with_its_exit_status() {
-    for command in ["doctor", "check", "fuzz", "replay", "repro", "shrink", "explain", "rules"] {
+    for command in
+        ["doctor", "check", "fuzz", "matrix", "replay", "repro", "shrink", "explain", "rules"]
+    {
         let output = dlpack_fuzz(&[command, "--help"]);
         assert!(output.status.success());
         assert!(text(&output.stdout).contains("Exit status"), "{command}");

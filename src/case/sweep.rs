@@ -8,9 +8,11 @@
 
 mod exchange;
 mod layouts;
+mod questions;
 mod row;
 
 pub use exchange::ExchangeSweep;
+pub use questions::questions;
 pub use row::{Row, calibration, rows};
 
 use super::class::{Class, classes};

@@ -2,6 +2,7 @@
 
 use super::lab::{Lab, SweepKind};
 use super::options::{Effort, Keeping, Reports, Subject};
+use super::record::Recorder;
 use super::since::{self, Earlier};
 use super::summary::{StatusLine, Summary};
 use super::sweep::{Orders, sweep};
@@ -62,7 +63,6 @@ impl Check {
         process::catch_interrupts();
 
         let orders = |share: Option<Duration>| Orders {
-            findings: &self.keeping.findings,
             until: share.map(|share| started + share),
             runs: self.effort.runs,
             jobs: self.effort.jobs() as u64,
@@ -81,7 +81,8 @@ impl Check {
                 Some(Earlier::sweep(lab, &orders(time.map(|time| time / 2)), &StatusLine::Quiet)?)
             }
         };
-        let mut swept = sweep(&lab, &orders(time), &line)?;
+        let recorder = Recorder::open(&lab, &self.keeping.findings, None)?;
+        let mut swept = sweep(&lab, recorder, &orders(time), &line)?;
         let since = earlier.map(|earlier| earlier.compare(&mut swept.recorder)).transpose()?;
         let closed = swept.recorder.close(output);
         let summary = Summary {

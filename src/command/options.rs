@@ -123,11 +123,7 @@ impl Reports {
             Some(path) => std::fs::write(path, content()).at(path),
             None => Ok(()),
         };
-        print(&if self.output().json {
-            (told.json)()
-        } else {
-            (told.text)()
-        });
+        print(&if self.output().json { (told.json)() } else { (told.text)() });
         if self.github {
             print(&report::github(told.notices));
         }

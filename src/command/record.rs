@@ -11,6 +11,7 @@ use super::repro;
 use super::{Failure, print};
 use dlpack_fuzz::case::Case;
 use dlpack_fuzz::finding::{Cause, Death, Finding, Identity, Store};
+use dlpack_fuzz::host::Versions;
 use dlpack_fuzz::host::steering::Steering;
 use dlpack_fuzz::host::worker::Worker;
 use std::path::{Path, PathBuf};
@@ -20,11 +21,15 @@ use std::time::{Duration, Instant};
 const SHRINK_LIMIT: Duration = Duration::from_secs(20);
 /// The part of the time left that one finding may take to shrink: the next ones have some, too.
 const SHARE: u32 = 3;
+/// A death is seen again, tried to shrink, and has its script written and run: each a new process.
+const DEATH_STARTS: u32 = 4;
 
 pub struct Recorder<'a> {
     lab: &'a Lab,
     store: Store,
     worker: Worker,
+    /// How long the worker took to start.
+    start_time: Duration,
     target: Option<Target>,
     kept: Vec<Kept>,
     /// Faults that are findings of this session: met again they cost nothing.
@@ -81,10 +86,14 @@ pub enum Met {
 
 impl<'a> Recorder<'a> {
     pub fn open(lab: &'a Lab, findings: &Path, target: Option<Target>) -> Result<Self, Failure> {
+        let store = Store::open(findings)?;
+        let begun = Instant::now();
+        let worker = lab.worker(None)?;
         Ok(Self {
             lab,
-            store: Store::open(findings)?,
-            worker: lab.worker(None)?,
+            store,
+            start_time: begun.elapsed(),
+            worker,
             target,
             kept: Vec::new(),
             met: Vec::new(),
@@ -106,6 +115,11 @@ impl<'a> Recorder<'a> {
 
     pub fn known(&self) -> u64 {
         self.known
+    }
+
+    /// How long an interpreter with the library took to start.
+    pub fn start_time(&self) -> Duration {
+        self.start_time
     }
 
     /// Deaths that were not looked into for want of time.
@@ -162,9 +176,14 @@ impl<'a> Recorder<'a> {
         self.until.map(|until| until.saturating_duration_since(Instant::now()))
     }
 
-    /// Whether a case hangs is seen by waiting, longer the second time.
+    /// Whether a case hangs is seen by waiting, longer the second time; whether it kills costs a new process
+    /// for each try.
     fn is_too_late_for(&self, cause: &Cause) -> bool {
-        let needed = if is_hang(cause) { self.lab.hang_limit() } else { Duration::ZERO };
+        let needed = match cause {
+            _ if is_hang(cause) => self.lab.hang_limit(),
+            Cause::Crash(_) => DEATH_STARTS * self.start_time,
+            Cause::Violation(_) => Duration::ZERO,
+        };
         self.left().is_some_and(|left| left <= needed)
     }
 
@@ -172,8 +191,8 @@ impl<'a> Recorder<'a> {
     /// different until they are reduced, and a hang may be a busy machine.
     fn take_as_met(&mut self, case: &Case, cause: Cause) -> Result<Recorded, Failure> {
         let is_told = |kept: &Kept| arena::is_same(&kept.finding.cause, &cause);
-        let is_passed = is_hang(&cause)
-            || matches!(cause, Cause::Crash(_)) && self.kept.iter().any(is_told);
+        let is_passed =
+            is_hang(&cause) || matches!(cause, Cause::Crash(_)) && self.kept.iter().any(is_told);
         let met = match is_passed {
             true => {
                 self.passed += 1;
@@ -250,6 +269,7 @@ impl<'a> Recorder<'a> {
         cause: &Cause,
         limit: Duration,
     ) -> Result<Option<(Case, Cause)>, Failure> {
+        let versions = self.worker.versions().clone();
         let mut arena = Arena::Worker(&mut self.worker);
         // That a case hangs is believed at once where another was seen to.
         let is_believed = is_hang(cause)
@@ -275,7 +295,9 @@ impl<'a> Recorder<'a> {
             }
             (None, None) => return Ok(None),
         };
-        let case = arena::shrink(&mut arena, case, &fault, limit)?;
+        // A fault that is new in this case must not end as one that is known in a simpler one.
+        let is_known = |case: &Case| known_to(self.lab, case, &fault, &versions);
+        let case = arena::shrink(&mut arena, case, &fault, limit, &is_known)?;
         if let Cause::Crash(_) = fault {
             // A death has no evidence that could be plainer now.
             return Ok(Some((case, fault)));
@@ -286,8 +308,7 @@ impl<'a> Recorder<'a> {
     }
 
     fn is_known(&self, case: &Case, cause: &Cause) -> bool {
-        !self.lab.subject.ignore_known
-            && self.lab.known.covers(case, cause, self.worker.versions()).is_some()
+        known_to(self.lab, case, cause, self.worker.versions())
     }
 
     /// It is a finding of this session already; a further death is counted.
@@ -307,6 +328,10 @@ impl<'a> Recorder<'a> {
             kept.folder = self.store.save(&kept.finding).map_err(|error| error.to_string());
         }
     }
+}
+
+fn known_to(lab: &Lab, case: &Case, cause: &Cause, versions: &Versions) -> bool {
+    !lab.subject.ignore_known && lab.known.covers(case, cause, versions).is_some()
 }
 
 fn is_hang(cause: &Cause) -> bool {

@@ -63,8 +63,8 @@ impl<'a> Earlier<'a> {
     /// Sweeps the earlier environment; its findings are kept nowhere.
     pub fn sweep(lab: &'a Lab, orders: &Orders, line: &StatusLine) -> Result<Self, Failure> {
         let scratch = Scratch::new().at(&std::env::temp_dir())?;
-        let orders = Orders { findings: scratch.path(), ..*orders };
-        let Swept { mut recorder, failed, .. } = sweep(lab, &orders, line)?;
+        let recorder = Recorder::open(lab, scratch.path(), None)?;
+        let Swept { mut recorder, failed, .. } = sweep(lab, recorder, orders, line)?;
         match failed {
             Some(failure) => Err(failure),
             None => Ok(Self {

@@ -179,37 +179,11 @@ impl Summary<'_> {
             let _ = writeln!(text, "    {}{often}\n", place(kept));
         }
         text += &self.since.map(Since::text).unwrap_or_default();
-        let _ = writeln!(text, "{}{}", self.totals(), self.unfinished());
-        text
-    }
-
-    /// What the time did not suffice for, in words.
-    fn unfinished(&self) -> String {
-        let [unreduced, unconfirmed] = self.left_over();
-        let parts = [
-            (unreduced, "not reduced as far as it goes"),
-            (unconfirmed, "not confirmed"),
-            (self.passed as usize, "not looked into (deaths)"),
-        ];
-        let parts: Vec<_> = (parts.iter())
-            .filter(|(count, _)| *count > 0)
-            .map(|(count, what)| format!("{count} {what}"))
-            .collect();
-        if parts.is_empty() {
-            return String::new();
+        let _ = writeln!(text, "{}", self.totals());
+        if let Some(unfinished) = unfinished(self.kept, self.passed) {
+            let _ = writeln!(text, "{unfinished}");
         }
-        format!("\nFor want of time: {}; raise --time", parts.join(", "))
-    }
-
-    /// How many findings were not reduced and not confirmed.
-    fn left_over(&self) -> [usize; 2] {
-        let count = |wanted: &dyn Fn(&Kept) -> bool| {
-            self.kept.iter().filter(|kept| wanted(kept)).count()
-        };
-        [
-            count(&|kept| kept.reduction == Reduction::Cut),
-            count(&|kept| kept.finding.reproduced == Reproduced::NotTried),
-        ]
+        text
     }
 
     /// `123,456 cases in 0:12, 10,288/s: …`
@@ -263,7 +237,7 @@ impl Summary<'_> {
             })
             .collect();
         let [lawful, info, warning, violation] = self.state.grades;
-        let [unreduced, unconfirmed] = self.left_over();
+        let [unreduced, unconfirmed] = left_over(self.kept);
         // A session asks for violations only, and counts nothing below.
         let below = |count: u64| self.counts.is_some().then_some(count);
         json!({
@@ -301,6 +275,30 @@ fn place(kept: &Kept) -> String {
         Ok(folder) => folder.display().to_string(),
         Err(reason) => format!("NOT WRITTEN: {reason}"),
     }
+}
+
+/// What the time did not suffice for, in a sentence; `None` if it did.
+pub fn unfinished(kept: &[Kept], passed: u64) -> Option<String> {
+    let [unreduced, unconfirmed] = left_over(kept);
+    let parts = [
+        (unreduced as u64, "not reduced as far as it goes"),
+        (unconfirmed as u64, "not confirmed"),
+        (passed, "not looked into (deaths)"),
+    ];
+    let parts: Vec<_> = (parts.iter())
+        .filter(|(count, _)| *count > 0)
+        .map(|(count, what)| format!("{count} {what}"))
+        .collect();
+    (!parts.is_empty()).then(|| format!("For want of time: {}; raise --time.", parts.join(", ")))
+}
+
+/// How many findings were not reduced, and how many not confirmed.
+fn left_over(kept: &[Kept]) -> [usize; 2] {
+    let count = |wanted: &dyn Fn(&Kept) -> bool| kept.iter().filter(|kept| wanted(kept)).count();
+    [
+        count(&|kept| kept.reduction == Reduction::Cut),
+        count(&|kept| kept.finding.reproduced == Reproduced::NotTried),
+    ]
 }
 
 /// `1,234,567`

@@ -19,15 +19,15 @@ use dlpack_fuzz::host::steering::Steering;
 use dlpack_fuzz::host::worker::{Found, Stretch};
 use dlpack_fuzz::oracle::Grade;
 use dlpack_fuzz::report::Noted;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
 use std::time::{Duration, Instant};
 
-/// How much is swept, and where findings go.
-pub struct Orders<'a> {
-    pub findings: &'a Path,
+/// How much is swept.
+#[derive(Clone, Copy)]
+pub struct Orders {
     /// When all of it has to be over.
     pub until: Option<Instant>,
     /// Cases that are enough.
@@ -50,11 +50,16 @@ pub struct Swept<'a> {
 }
 
 /// Sweeps to the end of the list, of the time or of the runs, whichever comes first.
-pub fn sweep<'a>(lab: &'a Lab, orders: &Orders, line: &StatusLine) -> Result<Swept<'a>, Failure> {
+pub fn sweep<'a>(
+    lab: &'a Lab,
+    recorder: Recorder<'a>,
+    orders: &Orders,
+    line: &StatusLine,
+) -> Result<Swept<'a>, Failure> {
     let started = Instant::now();
-    let mut recorder = Recorder::open(lab, orders.findings, None)?.until(orders.until);
-    // A recorder that was quick to start is quick to confirm, too.
-    let cost = started.elapsed();
+    let mut recorder = recorder.until(orders.until);
+    // Where the library is quick to load, a finding is quickly confirmed.
+    let cost = recorder.start_time();
     let total = recorder.worker().sweep_len();
     let enough = orders.runs.unwrap_or(total).min(total);
     let scratch = Scratch::new().at(&std::env::temp_dir())?;

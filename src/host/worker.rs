@@ -97,6 +97,8 @@ pub enum Stretch {
 enum Request {
     Judge { case: String, grade: Grade },
     Source { case: String },
+    Answer { case: String },
+    HasExchangeApi,
     Sweep { from: u64, step: u64 },
 }
 
@@ -116,6 +118,9 @@ enum Reply {
     },
     Inexpressible(String),
     Source(String),
+    /// What the case's own call answered, in words.
+    Answer(String),
+    HasExchangeApi(bool),
     Found(Found),
     Swept,
 }

@@ -8,6 +8,7 @@ mod github;
 mod json;
 mod junit;
 mod markdown;
+pub mod matrix;
 mod noted;
 mod notice;
 pub(crate) mod prose;

@@ -104,7 +104,10 @@ mod tests {
     #[test]
     fn a_place_is_a_file_with_a_line_or_without() {
         let place = |name| Place::named(name).map(|place| (place.path, place.line));
-        assert_eq!(place("corpus/known/numpy.toml:12"), Some(("corpus/known/numpy.toml".into(), 12)));
+        assert_eq!(
+            place("corpus/known/numpy.toml:12"),
+            Some(("corpus/known/numpy.toml".into(), 12))
+        );
         assert_eq!(place("a:b.txt"), Some(("a:b.txt".into(), 1)));
         assert_eq!(place("corpus/x"), Some(("corpus/x".into(), 1)));
         assert_eq!(place("--case"), None);

@@ -66,6 +66,13 @@ impl Bench<'_> {
                     Ok(case) => Reply::Source(self.session.source(&case)),
                     Err(reason) => Reply::Failed(reason),
                 },
+                Ok(Request::Answer { case }) => match parse(&case) {
+                    Ok(case) => self.answer(&case),
+                    Err(reason) => Reply::Failed(reason),
+                },
+                Ok(Request::HasExchangeApi) => {
+                    Reply::HasExchangeApi(self.session.require_exchange_api().is_ok())
+                }
                 Ok(Request::Sweep { from, step }) => self.sweep(from, step, &mut outlet)?,
                 Err(error) => Reply::Failed(format!("a request that is none: {error}")),
             };
@@ -90,6 +97,16 @@ impl Bench<'_> {
                     broken: judgement.violations.into_iter().map(Broken::from).collect(),
                 }
             }
+        }
+    }
+
+    fn answer(&mut self, case: &Case) -> Reply {
+        self.journal.begin(&case.encode());
+        let seen = self.session.run(case, Detail::Brief);
+        self.journal.end(None);
+        match seen {
+            Err(reason) => Reply::Inexpressible(reason.0.into_owned()),
+            Ok(seen) => Reply::Answer(seen.export.answer()),
         }
     }
 
