@@ -2,15 +2,15 @@
 
 mod library;
 
-use super::options::Keeping;
+use super::options::{Keeping, Output, processors};
 use super::summary::{self, StatusLine};
 use super::{At, Failure, Status, print};
 use clap::Args;
 use dlpack_fuzz::backend::{self, REGISTRY};
 use dlpack_fuzz::host::process;
-use dlpack_fuzz::report::matrix::{self, Disagreement, Library, Matrix, State, disagreements};
+use dlpack_fuzz::report::matrix::{self, Library, Matrix, State};
 use dlpack_fuzz::subject::Subject;
-use library::{Examined, Plan};
+use library::Plan;
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 use std::time::{Duration, Instant};
@@ -37,7 +37,7 @@ pub struct Matrices {
     #[arg(value_name = "LIBRARY")]
     libraries: Vec<String>,
 
-    /// How long each library is checked, with everything that belongs to it
+    /// How long each library is checked, from when it is loaded, with everything that belongs to it
     #[arg(long, value_name = "SECONDS", default_value_t = 40, value_parser = clap::value_parser!(u64).range(1..))]
     time: u64,
 
@@ -69,17 +69,21 @@ pub struct Matrices {
     keeping: Keeping,
 }
 
+/// How many of the slowest cases fit into a library's time; a hang takes eleven.
+const CASES_IN_TIME: u64 = 20;
+
 impl Matrices {
     pub fn run(self) -> Result<Status, Failure> {
         let base = self.base()?;
         let subjects = self.subjects(&base)?;
-        let others = self.others.iter().map(|path| read(path)).collect::<Result<Vec<_>, _>>()?;
+        let profile = base.profile_text();
+        let others = self.others.iter().map(|path| read(path, &profile));
+        let others = others.collect::<Result<Vec<_>, _>>()?;
         std::fs::create_dir_all(&self.out).at(&self.out)?;
         process::catch_interrupts();
-        let (mut libraries, answers) = self.examine(&subjects);
-        let mut disagreements = disagreements(&answers);
-        take_over(others, &mut libraries, &mut disagreements);
-        let matrix = Matrix { profile: base.profile_text(), libraries, disagreements };
+        let mut libraries = self.examine(&subjects);
+        others.into_iter().for_each(|other| take_over(other, &mut libraries));
+        let matrix = Matrix { profile, libraries };
         let written = [
             ("matrix.html", matrix::html(&matrix)),
             ("matrix.md", matrix::markdown(&matrix)),
@@ -103,6 +107,8 @@ impl Matrices {
         base.profile = self.profile.clone().unwrap_or(base.profile);
         base.knobs.extend(self.knobs.iter().cloned());
         base.profile()?;
+        // A hang is believed after many times the limit, and there is to be time for that.
+        base.case_limit = base.case_limit.min(self.time.div_ceil(CASES_IN_TIME));
         Ok(base)
     }
 
@@ -135,16 +141,12 @@ impl Matrices {
     }
 
     /// Checks all of them, some side by side, in the order that they were named.
-    fn examine(&self, subjects: &[(String, Subject)]) -> (Vec<Library>, Vec<Answers>) {
-        let line = StatusLine::bar(super::options::Output { json: false, quiet: self.quiet });
+    fn examine(&self, subjects: &[(String, Subject)]) -> Vec<Library> {
+        let line = StatusLine::bar(Output { json: false, quiet: self.quiet });
         line.length(subjects.len() as u64);
         let plan = Plan { findings: &self.keeping.findings, time: Duration::from_secs(self.time) };
         let next = Mutex::new(subjects.iter().enumerate());
         let results = Mutex::new(Vec::new());
-        let jobs = self.jobs.map_or_else(
-            || std::thread::available_parallelism().map_or(1, usize::from),
-            usize::from,
-        );
         let work = || {
             loop {
                 let taken = next.lock().unwrap_or_else(|poisoned| poisoned.into_inner()).next();
@@ -152,32 +154,23 @@ impl Matrices {
                 line.show(name);
                 let started = Instant::now();
                 // A defect in one library's check must not lose the others.
-                let examined = std::panic::catch_unwind(|| library::examine(name, subject, &plan))
+                let state = std::panic::catch_unwind(|| library::examine(subject, &plan))
                     .unwrap_or_else(|_| {
-                        Examined::not_run(
-                            name,
-                            "a defect of dlpack-fuzz itself: the check panicked",
-                        )
+                        State::NotRun("a defect of dlpack-fuzz itself: the check panicked".into())
                     });
-                line.say(&headline(&examined.library, started.elapsed()));
+                let library = Library { name: name.clone(), state };
+                line.say(&headline(&library, started.elapsed()));
                 let mut results = results.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
-                results.push((place, examined));
+                results.push((place, library));
                 line.advance(results.len() as u64);
             }
         };
-        std::thread::scope(|scope| {
-            (0..jobs.min(subjects.len())).for_each(|_| _ = scope.spawn(work));
-        });
+        let jobs = self.jobs.map_or_else(processors, usize::from).min(subjects.len());
+        std::thread::scope(|scope| (0..jobs).for_each(|_| _ = scope.spawn(work)));
         line.finish();
         let mut results = results.into_inner().unwrap_or_else(|poisoned| poisoned.into_inner());
         results.sort_by_key(|(place, _)| *place);
-        results
-            .into_iter()
-            .map(|(_, examined)| {
-                let answers = (examined.library.name.clone(), examined.answers);
-                (examined.library, answers)
-            })
-            .unzip()
+        results.into_iter().map(|(_, library)| library).collect()
     }
 
     /// Says where the pages are, and what they come to.
@@ -191,7 +184,7 @@ impl Matrices {
             matrix.libraries.len(),
             findings().count(),
             findings().count() - new,
-            matrix.disagreements.len(),
+            matrix.disagreements().len(),
             self.out.join("matrix.html").display()
         ));
         match (ran.is_empty(), new) {
@@ -205,9 +198,6 @@ impl Matrices {
     }
 }
 
-/// A library's name, and what it answered to each question.
-type Answers = (String, Vec<(String, String)>);
-
 /// The backend that an environment's folder is named for: `torch` for `torch-2.9.1`.
 fn backend_of(folder: &str) -> Option<&'static str> {
     let is_for = |env: &str| {
@@ -218,25 +208,28 @@ fn backend_of(folder: &str) -> Option<&'static str> {
         .map(|entry| entry.name)
 }
 
-fn read(path: &Path) -> Result<Matrix, Failure> {
+fn read(path: &Path, profile: &str) -> Result<Matrix, Failure> {
     let text = std::fs::read_to_string(path).at(path)?;
-    serde_json::from_str(&text).map_err(|error| {
+    let matrix: Matrix = serde_json::from_str(&text).map_err(|error| {
         Failure::new(format!("{}: not a matrix.json of this program: {error}", path.display()))
-    })
+    })?;
+    match matrix.profile == profile {
+        true => Ok(matrix),
+        false => Err(Failure::new(format!(
+            "{}: judged by profile {}, and this run by {profile}",
+            path.display(),
+            matrix.profile
+        ))),
+    }
 }
 
-/// Libraries of other runs stand where there was no run here. Who answers what was compared there only.
-fn take_over(others: Vec<Matrix>, libraries: &mut Vec<Library>, found: &mut Vec<Disagreement>) {
-    for other in others {
-        for library in other.libraries.into_iter().filter(|library| library.run().is_some()) {
-            match libraries.iter_mut().find(|mine| mine.name == library.name) {
-                Some(mine) if mine.run().is_none() => *mine = library,
-                Some(_) => {}
-                None => libraries.push(library),
-            }
-        }
-        if found.is_empty() {
-            *found = other.disagreements;
+/// Libraries of another run stand where there was no run here.
+fn take_over(other: Matrix, libraries: &mut Vec<Library>) {
+    for library in other.libraries.into_iter().filter(|library| library.run().is_some()) {
+        match libraries.iter_mut().find(|mine| mine.name == library.name) {
+            Some(mine) if mine.run().is_none() => *mine = library,
+            Some(_) => {}
+            None => libraries.push(library),
         }
     }
 }

@@ -31,11 +31,12 @@ impl Effort {
     }
 
     pub fn jobs(&self) -> usize {
-        self.jobs.map_or_else(
-            || std::thread::available_parallelism().map_or(1, usize::from),
-            usize::from,
-        )
+        self.jobs.map_or_else(processors, usize::from)
     }
+}
+
+pub fn processors() -> usize {
+    std::thread::available_parallelism().map_or(1, usize::from)
 }
 
 /// Where findings go.

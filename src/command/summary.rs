@@ -120,19 +120,19 @@ pub struct Summary<'a> {
 
 impl Summary<'_> {
     pub fn status(&self) -> Status {
-        if self.new().next().is_none() { Status::NothingNew } else { Status::Findings }
+        if self.decisive().next().is_none() { Status::NothingNew } else { Status::Findings }
     }
 
     /// Says all of it in every form that was asked for.
     pub fn tell(&self, reports: &Reports) -> Result<(), Failure> {
-        let notices: Vec<_> = (self.new())
+        let notices: Vec<_> = (self.decisive())
             .map(|kept| Notice::of_finding(&kept.finding, kept.folder.as_deref().ok()))
             .collect();
         reports.tell(&Told {
             text: &|| self.text(reports.output()),
             json: &|| format!("{:#}\n", self.json()),
             junit: &|| {
-                let findings: Vec<_> = self.new().map(|kept| &kept.finding).collect();
+                let findings: Vec<_> = self.decisive().map(|kept| &kept.finding).collect();
                 report::junit_rules(&self.lab.subject.backend, &self.rule_counts(), &findings)
             },
             notices: &notices,
@@ -140,7 +140,7 @@ impl Summary<'_> {
     }
 
     /// The findings that decide: all of them, or those that are new since.
-    fn new(&self) -> impl Iterator<Item = &Kept> {
+    fn decisive(&self) -> impl Iterator<Item = &Kept> {
         (self.kept.iter()).filter(|kept| self.since.is_none_or(|since| since.is_new(&kept.finding)))
     }
 
@@ -165,7 +165,7 @@ impl Summary<'_> {
             text += &report::table(&self.rule_counts());
             text.push('\n');
         }
-        for kept in self.new() {
+        for kept in self.decisive() {
             let _ = writeln!(
                 text,
                 "{}",

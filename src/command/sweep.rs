@@ -1,7 +1,7 @@
 //! The **sweep** of one backend: its list of cases in worker processes that may die, and a recorder beside
 //! them that reduces and confirms what they meet.
 //!
-//! Goes in: a [`Lab`] and [`Orders`]. Comes out: [`Swept`], with every finding kept. A time limit bounds the
+//! Goes in: a [`Lab`], a [`Recorder`] and [`Orders`]. Comes out: [`Swept`], with every finding kept. A time limit bounds the
 //! whole: the sweep ends early enough that what still waits can be reduced, at half of the time at the
 //! earliest. A case that cannot be recorded is a [`Failure`] that loses none of the others.
 
@@ -74,10 +74,8 @@ pub fn sweep<'a>(
         pace: orders.until.map(|until| Pace { started, until, cost }),
         runs: orders.runs,
     };
-    let mut sorter = Sorter::default();
-    let mut failed = None;
     line.length(enough);
-    std::thread::scope(|scope| {
+    let (sorter, failed) = std::thread::scope(|scope| {
         let (sender, events) = mpsc::channel();
         for number in 0..orders.jobs {
             let (crew, sender) = (&crew, sender.clone());
@@ -89,36 +87,11 @@ pub fn sweep<'a>(
         }
         drop(sender);
         let (meetings, met) = mpsc::channel();
-        let recording = scope.spawn(|| crew.record(&mut recorder, met, line));
-        loop {
-            match events.recv_timeout(Duration::from_millis(200)) {
-                Ok(Event::Failed(failure)) => {
-                    crew.stop.store(true, Relaxed);
-                    failed.get_or_insert(failure);
-                }
-                Ok(Event::Met(case, cause)) => {
-                    if sorter.is_for_the_recorder(&case, &cause) {
-                        crew.waiting.fetch_add(1, Relaxed);
-                        let _ = meetings.send((case, cause));
-                    }
-                }
-                Err(RecvTimeoutError::Timeout) => {}
-                Err(RecvTimeoutError::Disconnected) => break,
-            }
-            let state = crew.state();
-            line.advance(state.done);
-            line.show(&format!(
-                "{} cases  {} findings  {} crashes",
-                summary::grouped(state.done),
-                crew.kept.load(Relaxed),
-                sorter.crashes
-            ));
-        }
-        drop(meetings);
-        let recorded = recording.join().unwrap_or_else(|_| {
-            Err(Failure::new("the recorder panicked; a defect of dlpack-fuzz itself"))
-        });
-        failed = failed.take().or(recorded.err());
+        let sorting = scope.spawn(|| crew.sort(events, meetings, line));
+        // In this thread: a worker that is started anew ends with the thread that started it.
+        let recorded = crew.record(&mut recorder, met, line);
+        let (sorter, failed) = sorting.join().expect("sorting does not panic");
+        (sorter, failed.or(recorded.err()))
     });
     line.finish();
     let (state, counts) = (crew.state(), crew.counts());
@@ -130,8 +103,14 @@ pub fn sweep<'a>(
 /// What the sweeping threads tell.
 enum Event {
     /// A rule was broken, at any grade, or a process died.
-    Met(Case, Cause),
+    Met(Box<(Case, Cause)>),
     Failed(Failure),
+}
+
+impl Event {
+    fn met(case: Case, cause: Cause) -> Self {
+        Self::Met(Box::new((case, cause)))
+    }
 }
 
 /// Tells what is new from what every thread and every process meets again.
@@ -231,7 +210,7 @@ impl Crew<'_> {
         loop {
             let meet = |found: Found| {
                 let event = match (found.case.parse(), found.broken.violation()) {
-                    (Ok(case), Some(violation)) => Event::Met(case, Cause::from(violation)),
+                    (Ok(case), Some(violation)) => Event::met(case, Cause::from(violation)),
                     _ => Event::Failed(Failure::new(format!(
                         "a worker told of no case: {}",
                         found.case
@@ -247,12 +226,46 @@ impl Crew<'_> {
                     from = place + step;
                     self.change(|steering| steering.go_round(&case))?;
                     let cause = Cause::from(arena::death(fatality.death));
-                    let _ = events.send(Event::Met(case, cause));
+                    let _ = events.send(Event::met(case, cause));
                     if self.is_over() {
                         return Ok(());
                     }
                 }
             }
+        }
+    }
+
+    /// Hands on what is met until all sweeping threads have ended, and says how far they are.
+    fn sort(
+        &self,
+        events: Receiver<Event>,
+        meetings: Sender<(Case, Cause)>,
+        line: &StatusLine,
+    ) -> (Sorter, Option<Failure>) {
+        let (mut sorter, mut failed) = (Sorter::default(), None);
+        loop {
+            match events.recv_timeout(Duration::from_millis(200)) {
+                Ok(Event::Failed(failure)) => {
+                    self.stop.store(true, Relaxed);
+                    failed.get_or_insert(failure);
+                }
+                Ok(Event::Met(meeting)) => {
+                    if sorter.is_for_the_recorder(&meeting.0, &meeting.1) {
+                        self.waiting.fetch_add(1, Relaxed);
+                        let _ = meetings.send(*meeting);
+                    }
+                }
+                Err(RecvTimeoutError::Timeout) => {}
+                Err(RecvTimeoutError::Disconnected) => return (sorter, failed),
+            }
+            let state = self.state();
+            line.advance(state.done);
+            line.show(&format!(
+                "{} cases  {} findings  {} crashes",
+                summary::grouped(state.done),
+                self.kept.load(Relaxed),
+                sorter.crashes
+            ));
         }
     }
 
@@ -267,9 +280,8 @@ impl Crew<'_> {
         for (case, cause) in meetings {
             let is_death = matches!(cause, Cause::Crash(_));
             let recorded = recorder.record(&case, cause).and_then(|recorded| {
-                match recorded.simplest.as_ref().filter(|_| is_death) {
-                    Some(simplest) => self.change(|steering| steering.learn(&case, simplest))?,
-                    None => {}
+                if let Some(simplest) = recorded.simplest.as_ref().filter(|_| is_death) {
+                    self.change(|steering| steering.learn(&case, simplest))?;
                 }
                 Ok(recorded.met)
             });

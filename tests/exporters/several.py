@@ -22,11 +22,9 @@ class Exporter:
         device = keywords.get("dl_device")
         if isinstance(device, tuple) and device[:1] == (2,):
             # EXC-DEVICE: a device that cannot be had raises BufferError.
-            if "value" in FAULTS:
-                raise ValueError(device)
             if "runtime-copy" in FAULTS and keywords.get("copy") is True:
                 raise RuntimeError(device)
-            if "value-float32" in FAULTS and self.x.dtype == "float32":
+            if "value" in FAULTS or "value-float32" in FAULTS and self.x.dtype == "float32":
                 raise ValueError(device)
             if "many" in FAULTS:
                 raise ERRORS[sum(2**place for place, name in enumerate(OTHERS) if name in keywords)](device)

@@ -4,14 +4,14 @@
 use crate::command::Failure;
 use crate::command::arena::{self, Arena};
 use crate::command::lab::{Lab, SweepKind};
-use crate::command::record::Recorder;
+use crate::command::record::{Kept, Recorder};
 use crate::command::repro;
 use crate::command::summary::{StatusLine, unfinished};
-use crate::command::sweep::{Orders, Swept, sweep};
+use crate::command::sweep::{Orders, sweep};
 use dlpack_fuzz::case::sweep::questions;
 use dlpack_fuzz::host::process;
 use dlpack_fuzz::report::RuleCount;
-use dlpack_fuzz::report::matrix::{Exchange, KnownSince, Library, Reported, Run, State};
+use dlpack_fuzz::report::matrix::{Exchange, KnownSince, Reported, Run, State};
 use dlpack_fuzz::subject::Subject;
 use std::path::Path;
 use std::time::{Duration, Instant};
@@ -23,81 +23,55 @@ pub struct Plan<'a> {
     pub time: Duration,
 }
 
-/// What came of a library.
-pub struct Examined {
-    pub library: Library,
-    /// Questions that it could be asked, each with its answer.
-    pub answers: Vec<(String, String)>,
-}
-
-impl Examined {
-    pub fn not_run(name: &str, reason: impl ToString) -> Self {
-        let state = State::NotRun(reason.to_string());
-        Self { library: Library { name: name.to_owned(), state }, answers: Vec::new() }
-    }
-}
-
 /// Checks one library. What cannot run is no failure: it is what came of it.
-pub fn examine(name: &str, subject: &Subject, plan: &Plan) -> Examined {
+pub fn examine(subject: &Subject, plan: &Plan) -> State {
     if process::is_interrupted() {
-        return Examined::not_run(name, "interrupted before its turn");
+        return State::NotRun("interrupted before its turn".into());
     }
-    let (mut run, mut answers) = (Run::default(), Vec::new());
-    match fill(subject, plan, &mut run, &mut answers) {
-        Err(failure) if run.cases == 0 => return Examined::not_run(name, failure),
+    let mut run = Run::default();
+    match fill(subject, plan, &mut run) {
+        Err(failure) if run.cases == 0 => return State::NotRun(failure.to_string()),
         Err(failure) => run.remarks.push(format!("Ended early: {failure}")),
         Ok(()) => {}
     }
-    let library = Library { name: name.to_owned(), state: State::Ran(Box::new(run)) };
-    Examined { library, answers }
+    State::Ran(Box::new(run))
 }
 
-/// An interpreter and a library that start slowly have less time for the rest; a fifth of it is for the
-/// exchange API where there is one.
-fn fill(
-    subject: &Subject,
-    plan: &Plan,
-    run: &mut Run,
-    answers: &mut Vec<(String, String)>,
-) -> Result<(), Failure> {
-    let until = Instant::now() + plan.time;
+/// The time begins when the library is loaded. A fifth of it is for the exchange API where there is one.
+fn fill(subject: &Subject, plan: &Plan, run: &mut Run) -> Result<(), Failure> {
     let lab = Lab::open(subject)?;
     let mut recorder = Recorder::open(&lab, plan.findings, None)?;
     run.versions = recorder.worker().versions().clone();
+    let started = Instant::now();
+    let until = started + plan.time;
     let has_exchange = recorder.worker().has_exchange_api()?;
-    let left = until.saturating_duration_since(Instant::now());
-    let calls_until = if has_exchange { until - left / 5 } else { until };
-    let deadline = |until| Some(until).filter(|until| *until > Instant::now());
+    let calls_until = if has_exchange { until - plan.time / 5 } else { until };
 
-    ask(&mut recorder, until - left * 3 / 4, run, answers)?;
-    show_known(&lab, &mut recorder, until - left / 2, run)?;
-    let orders = |until| Orders { until: deadline(until), runs: None, jobs: 1 };
-    let mut swept =
-        sweep(&lab, recorder.until(Some(calls_until)), &orders(calls_until), &StatusLine::Quiet)?;
-    take(&mut swept, run);
-    if let Some(failure) = swept.failed {
-        return Err(failure);
-    }
-    drop(swept.recorder);
+    ask(&mut recorder, started + plan.time / 4, run)?;
+    show_known(&lab, &mut recorder, started + plan.time / 2, run)?;
+    take(&lab, recorder, calls_until, run)?;
     run.exchange = match has_exchange {
         false => Exchange::None,
-        true if deadline(until).is_none() || process::is_interrupted() => Exchange::NotRun,
+        true if Instant::now() >= until || process::is_interrupted() => Exchange::NotRun,
         true => {
             let lab = lab.sweeping(SweepKind::ExchangeApi);
-            let recorder = Recorder::open(&lab, plan.findings, None)?.until(Some(until));
-            let mut swept = sweep(&lab, recorder, &orders(until), &StatusLine::Quiet)?;
-            take(&mut swept, run);
-            if let Some(failure) = swept.failed {
-                return Err(failure);
-            }
+            let recorder = Recorder::open(&lab, plan.findings, None)?;
+            take(&lab, recorder, until.max(Instant::now() + plan.time / 5), run)?;
             Exchange::Swept
         }
     };
     Ok(())
 }
 
-/// Adds what a sweep came to.
-fn take(swept: &mut Swept, run: &mut Run) {
+/// Sweeps, and adds what it came to.
+fn take<'a>(
+    lab: &'a Lab,
+    recorder: Recorder<'a>,
+    until: Instant,
+    run: &mut Run,
+) -> Result<(), Failure> {
+    let orders = Orders { until: Some(until), runs: None, jobs: 1 };
+    let mut swept = sweep(lab, recorder, &orders, &StatusLine::Quiet)?;
     run.cases += swept.state.done;
     let counts = dlpack_fuzz::oracle::rules().iter().enumerate().map(|(place, rule)| RuleCount {
         id: rule.id.to_owned(),
@@ -111,25 +85,19 @@ fn take(swept: &mut Swept, run: &mut Run) {
             sum.fired += more.fired;
         }),
     }
-    let is_new = |finding: &dlpack_fuzz::finding::Finding, run: &Run| {
-        !run.findings.iter().any(|it| it.finding.identity == finding.identity)
-    };
-    for kept in swept.recorder.kept() {
-        if is_new(&kept.finding, run) {
-            run.findings.push(Reported { finding: kept.finding.clone(), known: None });
+    for Kept { finding, .. } in swept.recorder.kept() {
+        if !run.findings.iter().any(|it| it.finding.identity == finding.identity) {
+            run.findings.push(Reported { finding: finding.clone(), known: None });
         }
     }
+    run.deaths_unseen += swept.recorder.passed();
     run.noted.append(&mut swept.noted);
     run.remarks.extend(unfinished(swept.recorder.kept(), swept.recorder.passed()));
+    swept.failed.map_or(Ok(()), Err)
 }
 
 /// Asks what all libraries are asked.
-fn ask(
-    recorder: &mut Recorder,
-    until: Instant,
-    run: &mut Run,
-    answers: &mut Vec<(String, String)>,
-) -> Result<(), Failure> {
+fn ask(recorder: &mut Recorder, until: Instant, run: &mut Run) -> Result<(), Failure> {
     let questions = questions();
     for (place, question) in questions.iter().enumerate() {
         if Instant::now() >= until || process::is_interrupted() {
@@ -141,7 +109,7 @@ fn ask(
             break;
         }
         if let Some(answer) = recorder.worker().answer(question)? {
-            answers.push((question.to_string(), answer));
+            run.answers.push((question.to_string(), answer));
         }
     }
     Ok(())

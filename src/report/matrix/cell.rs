@@ -73,12 +73,12 @@ impl Verdict {
         match self {
             Self::Crashed => "the process dies or hangs",
             Self::Must => "a clause that binds is broken",
-            Self::Should => "departs from a recommendation, or from what others do",
+            Self::Should => "from a recommendation, or from what others do",
             Self::Contested => {
                 "another answer on a point where the sources disagree or bind nobody"
             }
             Self::Kept => "checked, and never broken",
-            Self::NeverAsked => "the library has nothing that the rule speaks of",
+            Self::NeverAsked => "nothing that the rule speaks of came up",
             Self::NotRun => "not checked in this run",
         }
     }
@@ -119,6 +119,7 @@ impl<'a> Cell<'a> {
         // A death is what breaks this rule; no case that lived says anything else of it.
         let is_kept = checked > 0 || rule == CRASH_RULE && run.cases > 0;
         let verdict = worst.unwrap_or(match is_kept {
+            true if rule == CRASH_RULE && run.deaths_unseen > 0 => Verdict::NotRun,
             true => Verdict::Kept,
             false if is_exchange && run.exchange == Exchange::NotRun => Verdict::NotRun,
             false => Verdict::NeverAsked,
@@ -164,6 +165,13 @@ mod tests {
         }
         let exchange = catalogue::all().iter().find(|entry| entry.family == "XCH").unwrap();
         assert_eq!(verdict(1, exchange.id), Verdict::NotRun);
+    }
+
+    #[test]
+    fn deaths_that_nobody_looked_into_are_not_taken_for_none() {
+        let run = |deaths_unseen| Run { cases: 9, deaths_unseen, ..Run::default() };
+        assert_eq!(Cell::of(&run(0), CRASH_RULE).verdict, Verdict::Kept);
+        assert_eq!(Cell::of(&run(1), CRASH_RULE).verdict, Verdict::NotRun);
     }
 
     #[test]

@@ -2,11 +2,10 @@
 //! together.
 
 use crate::case::{self, Case};
-use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
 /// Questions with one pattern of answers.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Disagreement {
     /// The simplest question.
     pub case: String,
@@ -17,7 +16,7 @@ pub struct Disagreement {
 }
 
 /// Libraries of one answer.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Answered {
     pub answer: String,
     pub libraries: Vec<String>,
@@ -25,10 +24,10 @@ pub struct Answered {
 
 /// Clusters what libraries answered: a name, and for each question that the library could be asked the
 /// case's text and the answer. The disagreements in which the simplest questions stand come first.
-pub fn disagreements(answers: &[(String, Vec<(String, String)>)]) -> Vec<Disagreement> {
+pub(super) fn disagreements(answers: &[(&str, &[(String, String)])]) -> Vec<Disagreement> {
     let mut by_question: BTreeMap<&str, BTreeMap<&str, Vec<&str>>> = BTreeMap::new();
     for (library, answered) in answers {
-        for (question, answer) in answered {
+        for (question, answer) in *answered {
             by_question.entry(question).or_default().entry(answer).or_default().push(library);
         }
     }
@@ -72,16 +71,15 @@ mod tests {
     fn the_same_pattern_of_answers_is_one_disagreement_and_agreement_is_none() {
         let ask =
             |arguments: &str| format!("array(shape=(6,), dtype='float32').__dlpack__({arguments})");
-        let library = |name: &str, answers: [&str; 4]| {
+        let library = |answers: [&str; 4]| {
             let questions = ["copy=True, dl_device=(2, 0)", "dl_device=(2, 0)", "", "stream=1"];
             let answers = questions.map(ask).into_iter().zip(answers.map(String::from));
-            (name.to_owned(), answers.filter(|(_, answer)| !answer.is_empty()).collect())
+            answers.filter(|(_, answer)| !answer.is_empty()).collect::<Vec<_>>()
         };
-        let found = disagreements(&[
-            library("a", ["BufferError", "BufferError", "dltensor", "TypeError"]),
-            library("b", ["ValueError", "ValueError", "dltensor", ""]),
-            library("c", ["BufferError", "BufferError", "dltensor", "dltensor"]),
-        ]);
+        let a = library(["BufferError", "BufferError", "dltensor", "TypeError"]);
+        let b = library(["ValueError", "ValueError", "dltensor", ""]);
+        let c = library(["BufferError", "BufferError", "dltensor", "dltensor"]);
+        let found = disagreements(&[("a", &a), ("b", &b), ("c", &c)]);
         assert_eq!(found.len(), 2);
         let devices = found.iter().find(|it| it.case.contains("dl_device")).unwrap();
         assert_eq!((devices.case.as_str(), devices.more), (ask("dl_device=(2, 0)").as_str(), 1));

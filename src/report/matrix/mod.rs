@@ -1,15 +1,15 @@
 //! The **matrix**: which library keeps which rule, on one page.
 //!
 //! Goes in: for each library what a check of it came to ([`Run`]), or why there was none. Comes out: HTML,
-//! Markdown and JSON. A [`Cell`] is what one library's run says of one rule; [`disagreements`] are questions
-//! that libraries answer differently.
+//! Markdown and JSON. A [`Cell`] is what one library's run says of one rule; a [`Disagreement`] tells of
+//! questions that libraries answer differently.
 
 mod cell;
 mod cluster;
 mod page;
 
 pub use cell::{Cell, Verdict};
-pub use cluster::{Disagreement, disagreements};
+pub use cluster::Disagreement;
 pub use page::{html, markdown};
 
 use super::{Noted, RuleCount};
@@ -23,7 +23,6 @@ pub struct Matrix {
     /// The profile that all were judged by, with its knobs.
     pub profile: String,
     pub libraries: Vec<Library>,
-    pub disagreements: Vec<Disagreement>,
 }
 
 /// One library.
@@ -53,8 +52,12 @@ pub struct Run {
     pub findings: Vec<Reported>,
     /// Broken in a way that accuses nobody.
     pub noted: Vec<Noted>,
+    /// Deaths that nobody has looked into: not known to be a fault, and not to be none.
+    pub deaths_unseen: u64,
     /// What became of the C exchange API.
     pub exchange: Exchange,
+    /// Questions that it could be asked, each with its answer.
+    pub answers: Vec<(String, String)>,
     /// What the run did not come to, in sentences.
     pub remarks: Vec<String>,
 }
@@ -85,6 +88,15 @@ pub enum Exchange {
     #[default]
     None,
     NotRun,
+}
+
+impl Matrix {
+    /// What libraries answer differently, the simplest questions first.
+    pub fn disagreements(&self) -> Vec<Disagreement> {
+        let ran = self.libraries.iter().filter_map(|it| Some((it.name.as_str(), it.run()?)));
+        let answers: Vec<_> = ran.map(|(name, run)| (name, run.answers.as_slice())).collect();
+        cluster::disagreements(&answers)
+    }
 }
 
 impl Library {
@@ -156,19 +168,21 @@ mod tests {
                 noted("STR-CPU-NONE-ONLY", Grade::Warning, "the stream 1 is | taken"),
                 noted("DEV-CPU-ID-OTHER", Grade::Info, "the device 1 is taken"),
             ],
-            exchange: Exchange::None,
             remarks: vec!["1 finding was not confirmed for want of time.".into()],
-        };
-        let other = Run {
-            versions: Versions { libraries: vec![("other".into(), "1.0".into())], ..versions },
-            cases: 12,
-            counts: vec![count("CAP-TYPE", 10, 0), count("DEV-CPU-ID-OTHER", 10, 0)],
-            exchange: Exchange::NotRun,
             ..Run::default()
         };
         let answers = |answer: &str| {
             let case = "array(shape=(6,), dtype='float32').__dlpack__(dl_device=(2, 0))";
             vec![(case.to_owned(), answer.to_owned())]
+        };
+        let one = Run { answers: answers("ValueError"), ..one };
+        let other = Run {
+            answers: answers("BufferError"),
+            versions: Versions { libraries: vec![("other".into(), "1.0".into())], ..versions },
+            cases: 12,
+            counts: vec![count("CAP-TYPE", 10, 0), count("DEV-CPU-ID-OTHER", 10, 0)],
+            exchange: Exchange::NotRun,
+            ..Run::default()
         };
         Matrix {
             profile: "spec".into(),
@@ -180,10 +194,6 @@ mod tests {
                     state: State::NotRun("not installed: run `scripts/setup third`".into()),
                 },
             ],
-            disagreements: disagreements(&[
-                ("numpy".into(), answers("ValueError")),
-                ("other".into(), answers("BufferError")),
-            ]),
         }
     }
 

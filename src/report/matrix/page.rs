@@ -11,7 +11,7 @@ use crate::report::{Noted, standing};
 use askama::Template;
 use std::fmt::Display;
 
-/// Disagreements that a page shows; JSON has all.
+/// Disagreements that a page shows; JSON has all answers.
 const MOST: usize = 60;
 
 /// The page for a browser.
@@ -53,7 +53,7 @@ struct Page<'a> {
     families: Vec<Family<'a>>,
     /// Rules of which no observation shows anything, with the reason.
     unobservable: Vec<(&'static str, &'static str)>,
-    disagreements: &'a [Disagreement],
+    disagreements: Vec<Disagreement>,
     further: usize,
 }
 
@@ -113,7 +113,9 @@ impl<'a> Page<'a> {
                 State::NotRun(reason) => Some((library.name.as_str(), reason.as_str())),
             })
             .collect();
-        let shown = matrix.disagreements.len().min(MOST);
+        let mut disagreements = matrix.disagreements();
+        let further = disagreements.len().saturating_sub(MOST);
+        disagreements.truncate(MOST);
         Self {
             profile: &matrix.profile,
             tool: env!("CARGO_PKG_VERSION"),
@@ -127,14 +129,17 @@ impl<'a> Page<'a> {
                     catalogue::State::Judged => None,
                 })
                 .collect(),
-            disagreements: &matrix.disagreements[..shown],
-            further: matrix.disagreements.len() - shown,
+            disagreements,
+            further,
         }
     }
 
-    /// Rules that some library breaks in whatever way.
-    fn broken(&self) -> impl Iterator<Item = &Row<'a>> {
-        self.families.iter().flat_map(|family| &family.rows).filter(|row| row.worst().is_broken())
+    /// Rules that some library breaks in whatever way, the worst first.
+    fn broken(&self) -> Vec<&Row<'a>> {
+        let rows = self.families.iter().flat_map(|family| &family.rows);
+        let mut broken: Vec<_> = rows.filter(|row| row.worst().is_broken()).collect();
+        broken.sort_by_key(|row| std::cmp::Reverse(row.worst()));
+        broken
     }
 
     fn legend(&self) -> [Verdict; 7] {
