@@ -40,7 +40,7 @@ pub struct Recorder<'a> {
     known: u64,
     /// When everything has to be over.
     until: Option<Instant>,
-    /// Deaths for which there was no time, and of which a finding tells already.
+    /// Deaths that were not looked into for want of time.
     passed: u64,
 }
 
