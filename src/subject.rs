@@ -63,10 +63,21 @@ pub struct Subject {
         value_name = "SECONDS",
         default_value_t = CASE_LIMIT,
         env = "DLPACK_FUZZ_CASE_LIMIT",
-        value_parser = clap::value_parser!(u64).range(1..=3600),
+        value_parser = seconds,
         hide_short_help = true
     )]
-    pub case_limit: u64,
+    pub case_limit: f64,
+
+    /// A process that occupies more memory is ended, and the case it ran is a finding
+    #[arg(
+        long,
+        value_name = "MIB",
+        default_value_t = MEMORY_LIMIT,
+        env = "DLPACK_FUZZ_MEMORY_LIMIT",
+        value_parser = clap::value_parser!(u64).range(64..=1 << 20),
+        hide_short_help = true
+    )]
+    pub memory_limit: u64,
 
     /// Treat findings that are known and reported upstream like new ones
     #[arg(long, env = "DLPACK_FUZZ_IGNORE_KNOWN", value_parser = clap::builder::FalseyValueParser::new())]
@@ -79,7 +90,9 @@ pub struct Subject {
 
 const BACKEND: &str = "numpy";
 const PROFILE: &str = "spec";
-const CASE_LIMIT: u64 = 10;
+const CASE_LIMIT: f64 = 10.0;
+/// As libFuzzer has it.
+const MEMORY_LIMIT: u64 = 2048;
 /// Read by the backend `py:MODULE:FUNCTION`.
 const PYTHON_PATH: &str = "DLPACK_FUZZ_PYTHONPATH";
 
@@ -169,6 +182,7 @@ impl Subject {
             push("--env", env);
         }
         push("--case-limit", &self.case_limit.to_string());
+        push("--memory-limit", &self.memory_limit.to_string());
         push("--known-dir", &self.known_folder());
         if self.ignore_known {
             arguments.push("--ignore-known".into());
@@ -213,6 +227,9 @@ impl Subject {
         if self.case_limit != CASE_LIMIT {
             push("--case-limit", &self.case_limit.to_string());
         }
+        if self.memory_limit != MEMORY_LIMIT {
+            push("--memory-limit", &self.memory_limit.to_string());
+        }
         words.push(shell_word(&case.to_string()).into_owned());
         words.join(" ")
     }
@@ -245,6 +262,13 @@ fn absolute(path: &Path) -> Result<PathBuf, Error> {
 /// The text as one word of a POSIX shell. (What holds a NUL byte was no argument.)
 fn shell_word(text: &str) -> Cow<'_, str> {
     shlex::try_quote(text).unwrap_or(Cow::Borrowed(text))
+}
+
+/// `0.5`, up to an hour.
+fn seconds(text: &str) -> Result<f64, String> {
+    let is_fit = |seconds: &f64| (0.05..=3600.0).contains(seconds);
+    let seconds = text.parse().ok().filter(is_fit);
+    seconds.ok_or_else(|| "it is a number of seconds from 0.05 to 3600".into())
 }
 
 #[cfg(test)]

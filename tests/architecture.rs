@@ -14,8 +14,16 @@ fn may_use(module: &str) -> &'static [&'static str] {
         "case" => &["abi"],
         "oracle" => &["abi", "case"],
         "backend" | "host" => &["abi", "case", "oracle", "backend", "host"],
-        // Versions and errors are plain data; a stored finding holds its reports.
-        "finding" => &["abi", "case", "oracle", "report", "host::Versions", "host::Error"],
+        // Versions and errors are plain data; a stored finding holds its reports; a reproducer that runs is watched.
+        "finding" => &[
+            "abi",
+            "case",
+            "oracle",
+            "report",
+            "host::Versions",
+            "host::Error",
+            "host::process::resident",
+        ],
         "report" => &["abi", "case", "oracle", "finding", "host::Versions"],
         "subject" => &["backend", "case", "oracle", "finding", "host"],
         _ => &MODULES,

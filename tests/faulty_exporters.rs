@@ -10,7 +10,7 @@ mod common;
 use common::parallel;
 use dlpack_fuzz::abi::DLDevice;
 use dlpack_fuzz::case::{Case, Probe, Probes, Rng, Vocabulary, generate};
-use dlpack_fuzz::finding::{Cause, ReproInput, Reproduced, confirm, reproducer};
+use dlpack_fuzz::finding::{Cause, Limits, ReproInput, Reproduced, confirm, reproducer};
 use dlpack_fuzz::host::{Detail, Options, Session};
 use dlpack_fuzz::oracle::{Grade, Profile, catalogue, judge};
 use std::collections::BTreeMap;
@@ -280,7 +280,7 @@ const UNDECIDED: [(&str, &str); 1] = [(
 #[test]
 fn each_fault_is_shown_by_its_reproducer_and_not_shown_on_the_lawful_twin() {
     let python = Path::new(env!("DLPACK_FUZZ_ENV_DEFAULT")).join("bin/python");
-    let limit = Duration::from_secs(60);
+    let limit = Limits { time: Duration::from_secs(60), memory: 2 << 30 };
     let check = |fault: &Fault| {
         let mut wrong = Vec::new();
         let key = ("spec".into(), fault.rule.clone(), fault.grade);

@@ -65,7 +65,7 @@ fn a_plain_export_is_read_in_full_and_leaves_nothing_behind() {
     assert_eq!(tensor.elements, Elements::Same);
     assert_eq!(tensor.memory, Memory::Alias);
     assert_eq!(tensor.write_through, WriteThrough::Shared);
-    assert_eq!(seen.ledger, Ledger { blocks: Some(0), ..Ledger::default() });
+    assert_eq!(seen.ledger, Ledger { blocks: Some(0), heap: Some(0.0), ..Ledger::default() });
     assert_eq!(seen.source.unchanged, Ok(()));
     assert_eq!(seen.further.len(), 20);
 }

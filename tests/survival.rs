@@ -4,6 +4,7 @@
 mod common;
 
 use common::text;
+use dlpack_fuzz::case::Case;
 use std::io::{BufRead, BufReader, Read};
 use std::path::Path;
 use std::process::{Command, Output, Stdio};
@@ -11,16 +12,30 @@ use std::process::{Command, Output, Stdio};
 /// The program with a deadly exporter and a folder of findings; no folder of a person's is touched.
 fn session(command: &str, exporter: &str, findings: &Path) -> Command {
     let mut session = Command::new(env!("CARGO_BIN_EXE_dlpack-fuzz"));
-    for name in ["BACKEND", "PROFILE", "KNOBS", "ENV", "KNOWN", "IGNORE_KNOWN", "CASE_LIMIT"] {
-        session.env_remove(format!("DLPACK_FUZZ_{name}"));
-    }
+    clean(&mut session);
     let project = Path::new(env!("CARGO_MANIFEST_DIR"));
     session
-        .args([command, "--backend", &format!("py:deadly:{exporter}"), "--findings"])
-        .arg(findings)
+        .args([command, "--backend", &format!("py:deadly:{exporter}")])
+        .env("DLPACK_FUZZ_FINDINGS", findings)
         .env("DLPACK_FUZZ_PYTHONPATH", project.join("tests/exporters"))
         .current_dir(project);
     session
+}
+
+/// What the environment says is not meant for the tests.
+fn clean(command: &mut Command) {
+    for name in [
+        "BACKEND",
+        "PROFILE",
+        "KNOBS",
+        "ENV",
+        "KNOWN",
+        "IGNORE_KNOWN",
+        "CASE_LIMIT",
+        "MEMORY_LIMIT",
+    ] {
+        command.env_remove(format!("DLPACK_FUZZ_{name}"));
+    }
 }
 
 /// A session of the fuzz target with a corpus of its own. (The first builds the target.)
@@ -63,44 +78,79 @@ fn kept(findings: &Path) -> Vec<String> {
     all
 }
 
-/// The sweep meets every way to die, tells it by name, and goes on to its end.
-fn outlives(exporter: &str, identity: &str) {
+/// Ways to die and dtypes that do, as `deadly.py` has them; the identity that `check` gives to each.
+const WAYS: [(&str, &str); 11] = [
+    ("int8", "CRASH-SIGSEGV-crash-integer-scalar"),
+    ("int16", "CRASH-SIGFPE-divide-integer-scalar"),
+    ("int32", "CRASH-SIGABRT-strike-integer-scalar"),
+    ("int64", "CRASH-EXIT11-integer-scalar"),
+    ("uint8", "CRASH-EXIT0-integer-scalar"),
+    ("uint16", "EXC-CLASS-SystemExit"),
+    ("uint32", "CRASH-HANG-integer-scalar"),
+    ("uint64", "CRASH-HANG-integer-scalar"),
+    ("float64", "CRASH-SIGSEGV-exhaust_the_stack-float-scalar"),
+    ("complex64", "CRASH-MEMORY-complex-scalar"),
+    ("complex128", "CRASH-SIGKILL-complex-scalar"),
+];
+
+/// As short as a busy machine lets a case be, and little memory.
+const LIMITS: [&str; 4] = ["--case-limit", "0.5", "--memory-limit", "200"];
+
+/// Each way to die twenty times in one session, and a lawful case before each death.
+#[test]
+fn a_replay_tells_each_death_and_each_lawful_case() {
     let dir = tempfile::tempdir().unwrap();
-    let output = session("check", exporter, dir.path())
-        .args(["--runs", "8000", "--jobs", "2", "--case-limit", "1", "--quiet", "--json"])
-        .output()
-        .unwrap();
-    let told = json(&output);
+    let mut replay = session("replay", "DiesInEveryWay", dir.path());
+    replay.args(["--json", "-", "--quiet"]).args(LIMITS);
+    let mut expected = Vec::new();
+    for length in 1..=20 {
+        for (dtype, _) in WAYS {
+            for dtype in ["float32", dtype] {
+                replay
+                    .arg("--case")
+                    .arg(format!("array(shape=({length},), dtype='{dtype}').__dlpack__()"));
+                expected.push(dtype);
+            }
+        }
+    }
+    let output = replay.output().unwrap();
     assert_eq!(output.status.code(), Some(1), "{}", text(&output.stderr));
-    assert_eq!(identities(&told), [identity]);
-    assert_eq!(kept(dir.path()), [identity]);
-    assert!(told["cases"].as_u64().unwrap() >= 8_000, "{told:#}");
-    assert_eq!(told["findings"][0]["finding"]["reproduced"], "confirmed");
+    let told = json(&output);
+    let lines = told["lines"].as_array().unwrap_or_else(|| panic!("{told:#}"));
+    assert_eq!(lines.len(), expected.len());
+    for (dtype, line) in expected.into_iter().zip(lines) {
+        let way = WAYS.iter().find(|way| way.0 == dtype);
+        let identity = way.map(|way| way.1.replace("scalar", "c"));
+        assert_eq!(line["identity"].as_str(), identity.as_deref(), "{line:#}");
+        assert_eq!(line["answer"], if way.is_some() { "FAILED" } else { "OK" }, "{line:#}");
+    }
 }
 
+/// The sweep meets every way to die, tells each by name, and runs every other case as often as a sweep that meets none.
 #[test]
-fn a_sweep_outlives_an_exit_that_looks_orderly() {
-    outlives("Exits", "CRASH-EXIT0-integer-scalar");
-}
-
-#[test]
-fn a_sweep_outlives_an_abort() {
-    outlives("Aborts", "CRASH-SIGABRT-integer-scalar");
-}
-
-#[test]
-fn a_sweep_outlives_an_exhausted_stack() {
-    outlives("Exhausts", "CRASH-SIGSEGV-integer-scalar");
-}
-
-#[test]
-fn a_sweep_outlives_a_hang() {
-    outlives("Hangs", "CRASH-HANG-integer-scalar");
-}
-
-#[test]
-fn a_sweep_outlives_an_endless_loop_that_holds_the_lock_of_the_interpreter() {
-    outlives("Spins", "CRASH-HANG-integer-scalar");
+fn a_sweep_records_each_way_to_die_and_loses_no_lawful_case() {
+    let sweep = |exporter: &str| {
+        let dir = tempfile::tempdir().unwrap();
+        let output = session("check", exporter, dir.path())
+            .args(["--jobs", "2", "--quiet", "--json"])
+            .args(LIMITS)
+            .output()
+            .unwrap();
+        let told = json(&output);
+        assert_eq!(kept(dir.path()), identities(&told));
+        (told, text(&output.stderr))
+    };
+    let (deadly, errors) = sweep("DiesInEveryWay");
+    let (alive, _) = sweep("Survives");
+    let mut expected: Vec<_> = WAYS.iter().map(|way| way.1).collect();
+    expected.sort();
+    expected.dedup();
+    assert_eq!(identities(&deadly), expected, "{errors}");
+    assert_eq!(identities(&alive), ["EXC-CLASS-SystemExit"]);
+    for finding in deadly["findings"].as_array().unwrap() {
+        assert_eq!(finding["finding"]["reproduced"], "confirmed", "{finding:#}");
+    }
+    assert_eq!(deadly["grades"], alive["grades"]);
 }
 
 #[test]
@@ -109,16 +159,46 @@ fn a_session_finds_two_faults_that_kill_as_two() {
     let output = fuzz("Crashes", dir.path()).args(["--time", "20", "--json"]).output().unwrap();
     let told = json(&output);
     assert_eq!(output.status.code(), Some(1), "{}", text(&output.stderr));
-    let two = ["CRASH-SIGSEGV-complex-scalar", "CRASH-SIGSEGV-float-scalar-readonly"];
+    let two = ["CRASH-SIGSEGV-crash-complex-scalar", "CRASH-SIGSEGV-crash-float-scalar-readonly"];
     assert_eq!(identities(&told), two);
+    // A death teaches what the fault does not need; without that each dtype and layout would cost one.
+    assert!(told["crashes"].as_u64().unwrap() <= 25, "{told:#}");
     assert_eq!(kept(&dir.path().join("findings")), two);
+}
+
+/// Two faults that only AddressSanitizer sees: without it the process may live on.
+#[test]
+fn a_session_under_a_sanitizer_sees_what_is_freed_twice_or_too_early() {
+    for (exporter, identity) in [
+        ("FreesTwice", "EXC-NO-CRASH-double-free"),
+        ("ExportsTheFreed", "EXC-NO-CRASH-heap-use-after-free"),
+    ] {
+        let dir = tempfile::tempdir().unwrap();
+        let mut session = session("fuzz", exporter, &dir.path().join("findings"));
+        session.args([
+            "--sanitizer",
+            "address",
+            "--jobs",
+            "1",
+            "--time",
+            "20",
+            "--json",
+            "--corpus",
+        ]);
+        let output = session.arg(dir.path().join("corpus")).output().unwrap();
+        let told = json(&output);
+        let found = identities(&told);
+        assert!(found.iter().any(|it| it == identity), "{found:?}: {}", text(&output.stderr));
+        // The same fault under no other name.
+        assert!(!found.iter().any(|it| it.starts_with("CRASH-")), "{found:?}");
+    }
 }
 
 #[test]
 fn a_session_outlives_a_hang() {
     let dir = tempfile::tempdir().unwrap();
     let output = fuzz("Hangs", dir.path())
-        .args(["--time", "15", "--case-limit", "2", "--json"])
+        .args(["--time", "12", "--case-limit", "0.5", "--json"])
         .output()
         .unwrap();
     let told = json(&output);
@@ -176,6 +256,44 @@ fn two_sessions_on_one_folder_lose_nothing() {
     assert_eq!(all.len(), 2, "{all:?}");
 }
 
+/// The fuzz target alone, as `cargo fuzz run` starts it, on an exporter that ends it without libFuzzer's knowing.
+fn alone(exporter: &str) -> (String, Vec<Vec<u8>>) {
+    let dir = tempfile::tempdir().unwrap();
+    // Builds it.
+    let built = fuzz("Alive", dir.path()).args(["--runs", "1", "--quiet"]).output().unwrap();
+    assert_eq!(built.status.code(), Some(0), "{}", text(&built.stderr));
+    let folder = Path::new(env!("CARGO_BIN_EXE_dlpack-fuzz")).ancestors().nth(2).unwrap();
+    let artifacts = dir.path().join("artifacts");
+    std::fs::create_dir(&artifacts).unwrap();
+    let mut target = Command::new(folder.join("fuzz/none/dunder_dlpack"));
+    clean(&mut target);
+    let project = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let output = target
+        .args(["-runs=100000".into(), format!("-artifact_prefix={}/", artifacts.display())])
+        .env("DLPACK_FUZZ_BACKEND", format!("py:deadly:{exporter}"))
+        .env("DLPACK_FUZZ_PYTHONPATH", project.join("tests/exporters"))
+        .current_dir(project)
+        .output()
+        .unwrap();
+    let kept = std::fs::read_dir(&artifacts).unwrap().flatten();
+    (text(&output.stderr), kept.map(|file| std::fs::read(file.path()).unwrap()).collect())
+}
+
+#[test]
+fn a_target_alone_leaves_the_case_behind_however_it_ends() {
+    for (exporter, how) in [("Exits", ":"), ("IsKilled", ":"), ("Aborts", ", by SIGABRT:")] {
+        let (errors, artifacts) = alone(exporter);
+        let told = format!("the process ended in this case{how}\n");
+        let case = errors.split_once(&told).unwrap_or_else(|| panic!("{exporter}: {errors}")).1;
+        let case: Case = case.lines().next().unwrap().parse().unwrap();
+        assert_eq!(case.tensor.dtype.name(), "int16");
+        let [artifact] = &artifacts[..] else {
+            panic!("{exporter}: {} artifacts", artifacts.len())
+        };
+        assert_eq!(Case::decode(artifact), case, "{exporter}");
+    }
+}
+
 /// What a session says that cannot write: all it found on standard output, and one line of error.
 fn loses_nothing(output: &Output, reason: &str) {
     let errors = text(&output.stderr);
@@ -185,7 +303,7 @@ fn loses_nothing(output: &Output, reason: &str) {
     let told = text(&output.stdout);
     let line = told.lines().find(|line| line.starts_with('{')).expect("the finding in one line");
     let finding: serde_json::Value = serde_json::from_str(line).unwrap();
-    assert_eq!(finding["identity"], "CRASH-SIGABRT-integer-scalar");
+    assert_eq!(finding["identity"], "CRASH-SIGABRT-strike-integer-scalar");
     assert!(finding["script"].as_str().unwrap().contains("__dlpack__"));
 }
 

@@ -3,17 +3,20 @@
 //! Alone (`cargo fuzz run`), the first new violation is printed and the process panics, so that libFuzzer
 //! keeps the input. Under `dlpack-fuzz fuzz`, which names an outbox, it is left there and the run goes on.
 
-use crate::{feedback, wanted::Wanted};
+use crate::{feedback, wanted::Wanted, witness};
 use dlpack_fuzz::abi::DLDevice;
 use dlpack_fuzz::case::{self, Case, ExchangeStep, Rng, Vocabulary, generate};
 use dlpack_fuzz::finding::{Cause, Known, ReproInput, Versions, reproducer};
+use dlpack_fuzz::host::journal::Journal;
 use dlpack_fuzz::host::outbox::Outbox;
 use dlpack_fuzz::host::steering::Steering;
+use dlpack_fuzz::host::watch::Watch;
 use dlpack_fuzz::host::{Detail, Session};
 use dlpack_fuzz::oracle::{Grade, Observation, Profile, Violation, judge};
 use dlpack_fuzz::report::{Style, terminal_in};
 use dlpack_fuzz::subject::Subject;
 use std::cell::RefCell;
+use std::os::fd::AsFd;
 use std::sync::LazyLock;
 
 thread_local! {
@@ -29,7 +32,11 @@ struct Harness {
     versions: Versions,
     steering: Steering,
     outbox: Option<Outbox>,
+    journal: Journal,
     wanted: Option<Wanted>,
+    watch: Watch,
+    /// Nothing has run yet: libFuzzer and the library install their handlers of signals before the first case.
+    is_new: bool,
     /// The case's bytes for the journal.
     bytes: Vec<u8>,
 }
@@ -83,8 +90,18 @@ pub fn run(case: &Case) {
 impl Harness {
     fn open() -> Result<Self, Box<dyn std::error::Error>> {
         let subject = Subject::from_env()?;
-        let session = Session::open(&subject.options())?;
         let outbox = Outbox::from_env().transpose()?;
+        let journal = match &outbox {
+            Some(outbox) => outbox.journal()?,
+            None => {
+                let journal = Journal::unnamed()?;
+                witness::stand_by(&journal)?;
+                journal
+            }
+        };
+        let mut session = Session::open(&subject.options())?;
+        let pulse = journal.share()?;
+        session.on_pulse(move || pulse.pulse());
         Ok(Self {
             profile: subject.profile()?,
             known: Known::load(&subject.known_folder(), &subject.backend)?,
@@ -93,8 +110,11 @@ impl Harness {
                 Some(outbox) => Steering::read(&outbox.steer_file())?,
                 None => Steering::default(),
             },
+            journal,
             outbox,
             wanted: Wanted::from_env().transpose()?,
+            watch: Watch::default(),
+            is_new: true,
             bytes: vec![0; case::MAX_ENCODED],
             session,
             subject,
@@ -102,13 +122,16 @@ impl Harness {
     }
 
     fn run(&mut self, case: &Case) {
+        if std::mem::take(&mut self.is_new)
+            && let Err(error) = self.leave_trace()
+        {
+            eprintln!("dlpack-fuzz: a crash will leave no trace: {error}");
+        }
         if self.steers(case) {
             return;
         }
-        if let Some(outbox) = &mut self.outbox {
-            let length = case.encode_into(&mut self.bytes).unwrap_or(0);
-            outbox.journal.begin(&self.bytes[..length]);
-        }
+        let length = case.encode_into(&mut self.bytes).unwrap_or(0);
+        self.journal.begin(&self.bytes[..length]);
         let seen = self.session.run(case, Detail::Brief);
         let least = self.wanted.as_ref().map_or(Grade::Violation, |wanted| wanted.grade);
         let judgement = seen.ok().map(|seen| {
@@ -116,15 +139,39 @@ impl Harness {
             feedback::observe(case, &seen, &judgement);
             judgement
         });
+        self.journal.end(judgement.as_ref());
         if let Some(wanted) = &mut self.wanted {
             wanted.look_at(case, judgement.as_ref());
             return;
         }
-        if let Some(outbox) = &mut self.outbox {
-            outbox.journal.end(judgement.as_ref());
-        }
         if judgement.is_some_and(|judgement| !judgement.violations.is_empty()) {
             self.tell(case);
+        }
+        if self.watch.note(&self.bytes[..length]) {
+            self.search();
+        }
+    }
+
+    /// From now on a crash says where it was: to the command that started this target, else on standard error.
+    fn leave_trace(&self) -> Result<(), Box<dyn std::error::Error>> {
+        let stack = match &self.outbox {
+            Some(outbox) => std::fs::File::create(outbox.stack_file())?,
+            None => std::io::stderr().as_fd().try_clone_to_owned()?.into(),
+        };
+        Ok(self.session.leave_trace(self.journal.share()?, stack)?)
+    }
+
+    /// Ends a batch of the watch, and tells what the case that makes the heap grow breaks, if there is one.
+    fn search(&mut self) {
+        let suspect = self.watch.look(|bytes| {
+            self.journal.repeat(bytes);
+            let _ = self.session.run(&Case::decode(bytes), Detail::Brief);
+            self.journal.end(None);
+        });
+        if let Some(case) = suspect {
+            self.journal.repeat(&case.encode());
+            self.tell(&case);
+            self.journal.end(None);
         }
     }
 
@@ -158,7 +205,7 @@ impl Harness {
     }
 
     /// Prints the report and panics: libFuzzer writes the artifact.
-    fn stop(&self, case: &Case, seen: &Observation, violation: Violation) -> ! {
+    fn stop(&mut self, case: &Case, seen: &Observation, violation: Violation) -> ! {
         let rule = violation.rule;
         let cause = Cause::from(violation);
         let mut finding = self.subject.finding(case.clone(), cause, self.versions.clone());
@@ -170,6 +217,14 @@ impl Harness {
             own: seen.device_before.device().unwrap_or(DLDevice::CPU),
         });
         eprintln!("{}", terminal_in(&finding, Style::of(&std::io::stderr())));
+        if self.journal.read().in_flight() {
+            // It is an earlier case that is run again, and libFuzzer will write the last one.
+            self.journal.end(None);
+            match witness::keep(case) {
+                Ok(path) => eprintln!("dlpack-fuzz: the case's bytes are in {}", path.display()),
+                Err(error) => eprintln!("dlpack-fuzz: the case could not be written: {error}"),
+            }
+        }
         panic!("{rule} is violated; the report is above");
     }
 }

@@ -4,6 +4,7 @@
 mod feedback;
 mod harness;
 mod wanted;
+mod witness;
 
 pub use harness::{mutate, mutate_exchange_api};
 pub use harness::{run, run_exchange_api};

@@ -6,7 +6,7 @@ use dlpack_fuzz::finding::{Cause, Crash, Death, Violation};
 use dlpack_fuzz::host::outbox;
 use dlpack_fuzz::host::process;
 use dlpack_fuzz::host::scratch::Scratch;
-use dlpack_fuzz::host::worker::{Answer, Worker};
+use dlpack_fuzz::host::worker::{Answer, Fatality, Worker};
 use dlpack_fuzz::oracle::{Evidence, Grade};
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -39,7 +39,7 @@ pub fn causes(arena: &mut Arena, case: &Case) -> Result<Vec<Cause>, Failure> {
             Answer::Inexpressible(_) => Ok(Vec::new()),
             Answer::Died(fatality) => {
                 own_defect(case, &fatality.last_words)?;
-                Ok(vec![Cause::from(death(fatality.death))])
+                Ok(vec![crash(&fatality)])
             }
         },
         Arena::Target(target) => target.causes(case),
@@ -48,13 +48,11 @@ pub fn causes(arena: &mut Arena, case: &Case) -> Result<Vec<Cause>, Failure> {
 
 /// The case shows the fault again: the same rule by the same key, or the same death.
 pub fn shows(arena: &mut Arena, case: &Case, fault: &Cause) -> Result<bool, Failure> {
-    if let (Arena::Worker(worker), Cause::Crash(Crash { death: Death::Hang })) =
+    if let (Arena::Worker(worker), Cause::Crash(Crash { death: Death::Hang, .. })) =
         (&mut *arena, fault)
     {
         let answer = worker.judge_once(case, Grade::Violation)?;
-        return Ok(
-            matches!(answer, Answer::Died(fatality) if death(fatality.death) == Death::Hang),
-        );
+        return Ok(matches!(answer, Answer::Died(death) if is_same(&crash(&death), fault)));
     }
     Ok(causes(arena, case)?.iter().any(|cause| is_same(cause, fault)))
 }
@@ -65,7 +63,7 @@ pub fn is_same(one: &Cause, other: &Cause) -> bool {
         (Cause::Violation(one), Cause::Violation(other)) => {
             one.rule == other.rule && one.evidence.key == other.evidence.key
         }
-        (Cause::Crash(one), Cause::Crash(other)) => one.death == other.death,
+        (Cause::Crash(one), Cause::Crash(other)) => one.is_like(other),
         _ => false,
     }
 }
@@ -102,7 +100,13 @@ pub fn death(death: process::Death) -> Death {
         process::Death::Signal(signal) => Death::Signal(signal),
         process::Death::Exit(code) => Death::Exit(code),
         process::Death::Hang(_) => Death::Hang,
+        process::Death::Memory => Death::Memory,
     }
+}
+
+/// A worker's death as a cause.
+pub fn crash(fatality: &Fatality) -> Cause {
+    Cause::Crash(Crash { death: death(fatality.death), frames: fatality.frames.clone() })
 }
 
 /// A panic is this program's own fault, and no exporter may be accused of it.
@@ -168,6 +172,7 @@ pub fn cause_in(log: &str) -> Option<Cause> {
     let kind = what.split_whitespace().next().unwrap_or("");
     match (tool, kind) {
         ("libFuzzer", "timeout") => Some(Cause::from(Death::Hang)),
+        ("libFuzzer", "out-of-memory") => Some(Cause::from(Death::Memory)),
         // The signal itself is not told: AddressSanitizer's names are not the system's.
         ("libFuzzer", "deadly") => log.lines().find_map(signal_of).map(Cause::from),
         (_, "SEGV") => Some(Cause::from(Death::Signal(libc::SIGSEGV))),

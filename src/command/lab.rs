@@ -3,7 +3,7 @@
 
 use super::Failure;
 use super::options::Subject;
-use dlpack_fuzz::finding::Known;
+use dlpack_fuzz::finding::{Known, Limits};
 use dlpack_fuzz::host::worker::{self, Launch, Worker};
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -46,7 +46,7 @@ impl Lab {
 
     /// How long one case may take.
     pub fn case_limit(&self) -> Duration {
-        Duration::from_secs(self.subject.case_limit)
+        Duration::from_secs_f64(self.subject.case_limit)
     }
 
     /// How long it takes to believe that a case hangs: once the limit, and then [`worker::PATIENCE`] times.
@@ -54,16 +54,26 @@ impl Lab {
         (1 + worker::PATIENCE) * self.case_limit()
     }
 
-    /// A reproducer that takes longer hangs, or shows a hang.
-    pub fn script_limit(&self) -> Duration {
-        SCRIPT_PATIENCE * self.case_limit()
+    /// How many bytes of memory a process that runs cases may occupy.
+    pub fn memory_limit(&self) -> u64 {
+        self.subject.memory_limit << 20
+    }
+
+    /// A reproducer that takes longer hangs, or shows a hang; likewise for memory.
+    pub fn script_limits(&self) -> Limits {
+        Limits { time: SCRIPT_PATIENCE * self.case_limit(), memory: self.memory_limit() }
     }
 
     /// Starts a worker; `steer` is a file of cases that its sweeps leave out.
     pub fn worker(&self, steer: Option<&Path>) -> Result<Worker, Failure> {
         let program = std::env::current_exe()
             .map_err(|error| Failure::new(format!("this program cannot find itself: {error}")))?;
-        let launch = Launch { program, arguments: self.arguments(steer), limit: self.case_limit() };
+        let launch = Launch {
+            program,
+            arguments: self.arguments(steer),
+            limit: self.case_limit(),
+            memory: self.memory_limit(),
+        };
         Ok(Worker::start(launch)?)
     }
 

@@ -70,7 +70,7 @@ pub struct Matrices {
 }
 
 /// How many of the slowest cases fit into a library's time; a hang takes eleven.
-const CASES_IN_TIME: u64 = 20;
+const CASES_IN_TIME: f64 = 20.0;
 
 impl Matrices {
     pub fn run(self) -> Result<Status, Failure> {
@@ -108,7 +108,7 @@ impl Matrices {
         base.knobs.extend(self.knobs.iter().cloned());
         base.profile()?;
         // A hang is believed after many times the limit, and there is to be time for that.
-        base.case_limit = base.case_limit.min(self.time.div_ceil(CASES_IN_TIME));
+        base.case_limit = base.case_limit.min(self.time as f64 / CASES_IN_TIME);
         Ok(base)
     }
 

@@ -10,7 +10,7 @@ use super::options::Output;
 use super::repro;
 use super::{Failure, print};
 use dlpack_fuzz::case::Case;
-use dlpack_fuzz::finding::{Cause, Death, Finding, Identity, Store};
+use dlpack_fuzz::finding::{Cause, Crash, Death, Finding, Identity, Store};
 use dlpack_fuzz::host::Versions;
 use dlpack_fuzz::host::steering::Steering;
 use dlpack_fuzz::host::worker::Worker;
@@ -34,8 +34,10 @@ pub struct Recorder<'a> {
     kept: Vec<Kept>,
     /// Faults that are findings of this session: met again they cost nothing.
     met: Vec<Cause>,
+    /// By finding, the places it was met at.
+    sites: Vec<(Identity, Crash)>,
     /// By finding, the deaths that were seen to be of it.
-    understood: Vec<(Identity, Death, Steering)>,
+    understood: Vec<(Identity, Crash, Steering)>,
     /// Meetings with findings that are known.
     known: u64,
     /// When everything has to be over.
@@ -71,6 +73,17 @@ pub struct Recorded {
     pub simplest: Option<Case>,
 }
 
+impl Recorded {
+    /// What a session goes round from now on, after `case` killed its child.
+    pub fn teach(&self, case: &Case, steering: &mut Steering) {
+        match (&self.met, &self.simplest) {
+            (Met::Gone, _) => {}
+            (_, Some(simplest)) => steering.learn(case, simplest),
+            (_, None) => steering.go_round(case),
+        }
+    }
+}
+
 pub enum Met {
     /// It is known and reported upstream.
     Known,
@@ -78,7 +91,7 @@ pub enum Met {
     Again,
     /// A new finding, the last of [`Recorder::kept`].
     New,
-    /// It took too long once and not again: a busy machine.
+    /// It took too long once, or was killed, and not again: a busy machine, or somebody who kills processes.
     Gone,
     /// There was no time to look into it.
     Passed,
@@ -97,6 +110,7 @@ impl<'a> Recorder<'a> {
             target,
             kept: Vec::new(),
             met: Vec::new(),
+            sites: Vec::new(),
             understood: Vec::new(),
             known: 0,
             until: None,
@@ -140,7 +154,7 @@ impl<'a> Recorder<'a> {
         if let Some(recorded) = self.recognize(case, &cause) {
             return Ok(recorded);
         }
-        // A death has no key that says it is the same fault again: only shrinking shows that.
+        // A death that left no trace has nothing that says it is the same fault again: only shrinking shows that.
         if matches!(cause, Cause::Violation(_))
             && self.met.iter().any(|met| arena::is_same(met, &cause))
         {
@@ -156,14 +170,18 @@ impl<'a> Recorder<'a> {
             true => Reduction::Cut,
             false => Reduction::Done,
         };
+        let met_as = cause.clone();
         let simplest = reduced.as_ref().map(|(case, _)| case.clone());
         let met = match reduced {
-            None if is_hang(&cause) => Met::Gone,
+            None if is_from_outside(&cause) => Met::Gone,
             // It did happen: it is kept as it was met.
             None => self.take(case.clone(), cause, reduction)?,
             Some((simplest, cause)) => {
-                if let Cause::Crash(crash) = &cause {
-                    self.understand(case, &simplest, crash.death, Identity::of(&simplest, &cause));
+                let identity = Identity::of(&simplest, &cause);
+                if let (Cause::Crash(met), Cause::Crash(crash)) = (&met_as, &cause) {
+                    self.understand(case, &simplest, crash, identity.clone());
+                    // A loop may be left at another of its instructions.
+                    self.understand(case, &simplest, met, identity);
                 }
                 self.take(simplest, cause, reduction)?
             }
@@ -191,8 +209,8 @@ impl<'a> Recorder<'a> {
     /// different until they are reduced, and a hang may be a busy machine.
     fn take_as_met(&mut self, case: &Case, cause: Cause) -> Result<Recorded, Failure> {
         let is_told = |kept: &Kept| arena::is_same(&kept.finding.cause, &cause);
-        let is_passed =
-            is_hang(&cause) || matches!(cause, Cause::Crash(_)) && self.kept.iter().any(is_told);
+        let is_passed = is_from_outside(&cause)
+            || matches!(cause, Cause::Crash(_)) && self.kept.iter().any(is_told);
         let met = match is_passed {
             true => {
                 self.passed += 1;
@@ -203,22 +221,32 @@ impl<'a> Recorder<'a> {
         Ok(Recorded { met, simplest: None })
     }
 
-    /// A death like some that were all seen to be of one finding. Every death was one of a child that knew
-    /// no rule around that fault yet, so that there may be many; each takes seconds to shrink.
+    /// A death in the place of another, or like some that were all seen to be of one finding. Every death was one of
+    /// a child that knew no rule around that fault yet, so that there may be many; each takes seconds to shrink.
     fn recognize(&mut self, case: &Case, cause: &Cause) -> Option<Recorded> {
         let Cause::Crash(crash) = cause else { return None };
-        let (identity, ..) = (self.understood.iter())
-            .find(|(_, death, deaths)| *death == crash.death && deaths.steers(case))?;
-        let kept = self.kept.iter_mut().find(|kept| kept.finding.identity == *identity)?;
+        let identity = self.sites.iter().find(|(_, site)| site.is_at(crash)).map(|(it, _)| it);
+        let understood = || {
+            let mut all = self.understood.iter();
+            all.find(|(_, known, deaths)| known.is_like(crash) && deaths.steers(case))
+        };
+        let identity = identity.or_else(|| understood().map(|(identity, ..)| identity))?.clone();
+        let kept = self.kept.iter_mut().find(|kept| kept.finding.identity == identity)?;
         kept.count += 1;
-        Some(Recorded { met: Met::Again, simplest: Some(kept.finding.case.clone()) })
+        let simplest = kept.finding.case.clone();
+        self.understand(case, &simplest, crash, identity);
+        Some(Recorded { met: Met::Again, simplest: Some(simplest) })
     }
 
-    fn understand(&mut self, case: &Case, simplest: &Case, death: Death, identity: Identity) {
+    fn understand(&mut self, case: &Case, simplest: &Case, crash: &Crash, identity: Identity) {
+        let site = (identity.clone(), crash.clone());
+        if !crash.frames.is_empty() && !self.sites.contains(&site) {
+            self.sites.push(site);
+        }
         let place = (self.understood.iter())
-            .position(|(known, known_death, _)| *known == identity && *known_death == death)
+            .position(|(known, like, _)| *known == identity && like.is_like(crash))
             .unwrap_or_else(|| {
-                self.understood.push((identity, death, Steering::default()));
+                self.understood.push((identity, crash.clone(), Steering::default()));
                 self.understood.len() - 1
             });
         self.understood[place].2.learn(case, simplest);
@@ -273,7 +301,7 @@ impl<'a> Recorder<'a> {
         let mut arena = Arena::Worker(&mut self.worker);
         // That a case hangs is believed at once where another was seen to.
         let is_believed = is_hang(cause)
-            && self.understood.iter().any(|(_, death, _)| *death == Death::Hang)
+            && self.understood.iter().any(|(_, known, _)| known.death == Death::Hang)
             && arena::shows(&mut arena, case, cause)?;
         let again = match is_believed {
             true => vec![cause.clone()],
@@ -332,6 +360,12 @@ impl<'a> Recorder<'a> {
 
 fn known_to(lab: &Lab, case: &Case, cause: &Cause, versions: &Versions) -> bool {
     !lab.subject.ignore_known && lab.known.covers(case, cause, versions).is_some()
+}
+
+/// What somebody else can do to a process too; it must show again to be the exporter's.
+fn is_from_outside(cause: &Cause) -> bool {
+    let killed = [libc::SIGKILL, libc::SIGTERM, libc::SIGHUP, libc::SIGINT].map(Death::Signal);
+    is_hang(cause) || matches!(cause, Cause::Crash(crash) if killed.contains(&crash.death))
 }
 
 fn is_hang(cause: &Cause) -> bool {

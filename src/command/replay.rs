@@ -132,7 +132,7 @@ fn answer(lab: &Lab, worker: &mut Worker, source: &Source) -> Result<ReplayLine,
         }
         worker::Answer::Died(fatality) => match arena::own_defect(case, &fatality.last_words) {
             Err(failure) => return Ok(ReplayLine { detail: failure.to_string(), ..line }),
-            Ok(()) => vec![arena::death(fatality.death).into()],
+            Ok(()) => vec![arena::crash(&fatality)],
         },
         worker::Answer::Inexpressible(reason) => {
             line.detail = format!("the backend has no such array: {reason}");

@@ -5,7 +5,7 @@ use super::lab::Lab;
 use super::options::{Output, Subject, read_case};
 use super::{Failure, Status, print};
 use clap::Args;
-use dlpack_fuzz::finding::{self, Cause, Death, Finding, Reproduced};
+use dlpack_fuzz::finding::{self, Cause, Death, Finding, Limits, Reproduced};
 use dlpack_fuzz::host::interpreter::python_of;
 use dlpack_fuzz::host::worker::Worker;
 use serde_json::json;
@@ -54,7 +54,7 @@ impl Repro {
             let mut finding = lab.subject.finding(case.clone(), cause, versions);
             finding.script = script(&mut worker, &finding)?;
             if self.run {
-                finding.reproduced = run(&lab, &finding, lab.script_limit());
+                finding.reproduced = run(&lab, &finding, lab.script_limits().time);
             }
             findings.push(finding);
         }
@@ -93,7 +93,7 @@ pub fn attach(
 ) -> Result<(), Failure> {
     finding.script = script(worker, finding)?;
     let left = until.map(|until| until.saturating_duration_since(Instant::now()));
-    let patience = lab.script_limit();
+    let patience = lab.script_limits().time;
     let limit = left.map_or(patience, |left| left.min(patience));
     // A script that is ended early would look as if it hung.
     let is_hang = matches!(&finding.cause, Cause::Crash(crash) if crash.death == Death::Hang);
@@ -120,6 +120,7 @@ fn script(worker: &mut Worker, finding: &Finding) -> Result<String, Failure> {
     }))
 }
 
-fn run(lab: &Lab, finding: &Finding, limit: Duration) -> Reproduced {
-    finding::confirm(&finding.script, &finding.cause, &python_of(&lab.env), limit)
+fn run(lab: &Lab, finding: &Finding, time: Duration) -> Reproduced {
+    let limits = Limits { time, ..lab.script_limits() };
+    finding::confirm(&finding.script, &finding.cause, &python_of(&lab.env), limits)
 }

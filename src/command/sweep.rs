@@ -102,14 +102,28 @@ pub fn sweep<'a>(
 
 /// What the sweeping threads tell.
 enum Event {
-    /// A rule was broken, at any grade, or a process died.
-    Met(Box<(Case, Cause)>),
+    Met(Box<Meeting>),
     Failed(Failure),
 }
 
+/// A rule that was broken, at any grade, or a process that died.
+struct Meeting {
+    case: Case,
+    cause: Cause,
+    /// After a death the thread waits to hear that it was recorded: its next worker would die of the same again.
+    heard: Option<Sender<Blame>>,
+}
+
+/// Whether a case that was in flight when its worker died is to blame.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Blame {
+    Case,
+    Nobody,
+}
+
 impl Event {
-    fn met(case: Case, cause: Cause) -> Self {
-        Self::Met(Box::new((case, cause)))
+    fn met(case: Case, cause: Cause, heard: Option<Sender<Blame>>) -> Self {
+        Self::Met(Box::new(Meeting { case, cause, heard }))
     }
 }
 
@@ -207,10 +221,11 @@ impl Crew<'_> {
             .unwrap_or_else(|poisoned| poisoned.into_inner())
             .push(worker.monitor()?);
         let mut from = first;
+        let mut again = None;
         loop {
             let meet = |found: Found| {
                 let event = match (found.case.parse(), found.broken.violation()) {
-                    (Ok(case), Some(violation)) => Event::met(case, Cause::from(violation)),
+                    (Ok(case), Some(violation)) => Event::met(case, Cause::from(violation), None),
                     _ => Event::Failed(Failure::new(format!(
                         "a worker told of no case: {}",
                         found.case
@@ -220,13 +235,17 @@ impl Crew<'_> {
             };
             match worker.sweep(from, step, meet, || self.is_over())? {
                 Stretch::Over | Stretch::Stopped => return Ok(()),
+                Stretch::Disturbed { place } => from = place + step,
                 Stretch::Died { fatality, place, case } => {
                     let case = Case::decode(&case);
                     arena::own_defect(&case, &fatality.last_words)?;
-                    from = place + step;
-                    self.change(|steering| steering.go_round(&case))?;
-                    let cause = Cause::from(arena::death(fatality.death));
-                    let _ = events.send(Event::met(case, cause));
+                    let (heard, hears) = mpsc::channel();
+                    let _ = events.send(Event::met(case, arena::crash(&fatality), Some(heard)));
+                    // Nobody answers if the other side has ended.
+                    let is_innocent = hears.recv() == Ok(Blame::Nobody);
+                    // It is run once more, for its verdict.
+                    from = if is_innocent && again != Some(place) { place } else { place + step };
+                    again = Some(place);
                     if self.is_over() {
                         return Ok(());
                     }
@@ -239,7 +258,7 @@ impl Crew<'_> {
     fn sort(
         &self,
         events: Receiver<Event>,
-        meetings: Sender<(Case, Cause)>,
+        meetings: Sender<Meeting>,
         line: &StatusLine,
     ) -> (Sorter, Option<Failure>) {
         let (mut sorter, mut failed) = (Sorter::default(), None);
@@ -250,7 +269,7 @@ impl Crew<'_> {
                     failed.get_or_insert(failure);
                 }
                 Ok(Event::Met(meeting)) => {
-                    if sorter.is_for_the_recorder(&meeting.0, &meeting.1) {
+                    if sorter.is_for_the_recorder(&meeting.case, &meeting.cause) {
                         self.waiting.fetch_add(1, Relaxed);
                         let _ = meetings.send(*meeting);
                     }
@@ -273,18 +292,21 @@ impl Crew<'_> {
     fn record(
         &self,
         recorder: &mut Recorder,
-        meetings: Receiver<(Case, Cause)>,
+        meetings: Receiver<Meeting>,
         line: &StatusLine,
     ) -> Result<(), Failure> {
         let mut failed = Ok(());
-        for (case, cause) in meetings {
-            let is_death = matches!(cause, Cause::Crash(_));
+        for Meeting { case, cause, heard } in meetings {
             let recorded = recorder.record(&case, cause).and_then(|recorded| {
-                if let Some(simplest) = recorded.simplest.as_ref().filter(|_| is_death) {
-                    self.change(|steering| steering.learn(&case, simplest))?;
+                if heard.is_some() {
+                    self.change(|steering| recorded.teach(&case, steering))?;
                 }
                 Ok(recorded.met)
             });
+            if let Some(heard) = heard {
+                let is_gone = matches!(recorded, Ok(Met::Gone));
+                let _ = heard.send(if is_gone { Blame::Nobody } else { Blame::Case });
+            }
             self.waiting.fetch_sub(1, Relaxed);
             match recorded {
                 Ok(Met::New) => {

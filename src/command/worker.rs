@@ -7,7 +7,7 @@ use dlpack_fuzz::case::sweep::{ExchangeSweep, Sweep};
 use dlpack_fuzz::finding::{Cause, Known};
 use dlpack_fuzz::host::process;
 use dlpack_fuzz::host::steering::Steering;
-use dlpack_fuzz::host::worker::{Bench, Outlet, journal};
+use dlpack_fuzz::host::worker::{Bench, Outlet, journal, stack};
 use dlpack_fuzz::host::{Error, Session};
 use std::path::PathBuf;
 
@@ -33,7 +33,12 @@ impl Work {
         let outlet = Outlet::claim().map_err(|error| Failure::new(error.to_string()))?;
         match self.prepare() {
             Err(failure) => outlet.fail(&Error(failure.to_string())),
-            Ok((session, known, steering)) => {
+            Ok((mut session, known, steering)) => {
+                let pulse = journal(&self.journal)?;
+                session.on_pulse(move || pulse.pulse());
+                let stack = stack(&self.journal);
+                let stack = std::fs::File::create(&stack).at(&stack)?;
+                session.leave_trace(journal(&self.journal)?, stack)?;
                 let versions = session.versions();
                 let sweep = Sweep::new(&session.vocabulary());
                 let exchange = ExchangeSweep::new(&session.vocabulary());

@@ -43,11 +43,7 @@ impl Cause {
     pub fn seen(&self) -> Cow<'_, str> {
         match self {
             Self::Violation(violation) => Cow::Borrowed(&violation.evidence.seen),
-            Self::Crash(crash) => Cow::Owned(match &crash.death {
-                Death::Signal(_) => format!("the process dies by {}", crash.death),
-                Death::Exit(code) => format!("the process exits with status {code}"),
-                Death::Hang => "the call does not come back".into(),
-            }),
+            Self::Crash(crash) => Cow::Owned(crash.to_string()),
         }
     }
 }
@@ -60,7 +56,7 @@ impl From<oracle::Violation> for Cause {
 
 impl From<Death> for Cause {
     fn from(death: Death) -> Self {
-        Self::Crash(Crash { death })
+        Self::Crash(Crash { death, frames: Vec::new() })
     }
 }
 
@@ -87,9 +83,68 @@ impl From<oracle::Violation> for Violation {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Crash {
     pub death: Death,
+    /// The exporter's functions in which it died, innermost first, such as `to_dlpack+0x3c (_core.so)`; none where
+    /// the process left no trace.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub frames: Vec<String>,
 }
 
-/// How a process ended that should not have. Text: `SIGFPE`, `exit 3`, `hang`.
+impl Crash {
+    /// So many innermost frames tell one fault from another: further out all exports look alike.
+    const TELLING: usize = 3;
+
+    /// Died in one and the same place: whatever the cases are, this is one fault.
+    pub fn is_at(&self, other: &Self) -> bool {
+        self.death == other.death && !self.frames.is_empty() && self.site() == other.site()
+    }
+
+    /// Died alike: in the same functions where both are known. A loop without end is in any of its functions when
+    /// somebody looks.
+    pub fn is_like(&self, other: &Self) -> bool {
+        if matches!(self.death, Death::Hang | Death::Memory) {
+            return self.death == other.death;
+        }
+        let functions = |crash: &Self| -> Vec<String> {
+            crash.site().iter().map(|frame| without_offset(frame)).collect()
+        };
+        let is_known = !self.frames.is_empty() && !other.frames.is_empty();
+        self.death == other.death && (!is_known || functions(self) == functions(other))
+    }
+
+    /// The innermost function, if it has a name and is always the same: `to_dlpack`.
+    pub fn function(&self) -> Option<&str> {
+        if matches!(self.death, Death::Hang | Death::Memory) {
+            return None;
+        }
+        let (name, _) = self.frames.first()?.split_once(" (")?;
+        Some(name.split_once("+0x").map_or(name, |(name, _)| name))
+    }
+
+    fn site(&self) -> &[String] {
+        &self.frames[..self.frames.len().min(Self::TELLING)]
+    }
+}
+
+/// `to_dlpack (_core.so)` of `to_dlpack+0x3c (_core.so)`: a loop may be left at any of its instructions.
+fn without_offset(frame: &str) -> String {
+    let is_part = |letter: char| letter.is_ascii_hexdigit();
+    match frame.split_once("+0x") {
+        Some((name, rest)) if rest.contains(" (") => {
+            format!("{name}{}", rest.trim_start_matches(is_part))
+        }
+        _ => frame.to_owned(),
+    }
+}
+
+/// In words, with the innermost function: `the process dies by SIGSEGV in crash (mylib.py:26)`.
+impl fmt::Display for Crash {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.death.fate())?;
+        self.frames.first().map_or(Ok(()), |frame| write!(f, " in {frame}"))
+    }
+}
+
+/// How a process ended that should not have. Text: `SIGFPE`, `exit 3`, `hang`, `memory`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Death {
     /// By this signal.
@@ -98,6 +153,20 @@ pub enum Death {
     Exit(i32),
     /// Not at all; it was ended after the time limit.
     Hang,
+    /// It was ended when it had taken too much memory.
+    Memory,
+}
+
+impl Death {
+    /// In words: `the process dies by SIGFPE`.
+    pub fn fate(self) -> String {
+        match self {
+            Self::Signal(_) => format!("the process dies by {self}"),
+            Self::Exit(code) => format!("the process exits with status {code}"),
+            Self::Hang => "the call does not come back".into(),
+            Self::Memory => "the process uses up the memory".into(),
+        }
+    }
 }
 
 /// The signals that a case can die of; others are written as `SIG<number>`.
@@ -125,6 +194,7 @@ impl fmt::Display for Death {
             },
             Self::Exit(code) => write!(f, "exit {code}"),
             Self::Hang => f.write_str("hang"),
+            Self::Memory => f.write_str("memory"),
         }
     }
 }
@@ -133,9 +203,12 @@ impl FromStr for Death {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
-        let unknown = || format!("`{text}` is no way to die: SIGFPE, `exit 3` and `hang` are");
-        if text == "hang" {
-            return Ok(Self::Hang);
+        let unknown =
+            || format!("`{text}` is no way to die: SIGFPE, `exit 3`, `hang` and `memory` are");
+        match text {
+            "hang" => return Ok(Self::Hang),
+            "memory" => return Ok(Self::Memory),
+            _ => {}
         }
         if let Some(code) = text.strip_prefix("exit ") {
             return code.parse().map(Self::Exit).map_err(|_| unknown());
@@ -173,6 +246,7 @@ mod tests {
             (Death::Signal(63), "SIG63"),
             (Death::Exit(-1), "exit -1"),
             (Death::Hang, "hang"),
+            (Death::Memory, "memory"),
         ] {
             assert_eq!(death.to_string(), text);
             assert_eq!(text.parse(), Ok(death));
@@ -180,6 +254,29 @@ mod tests {
             assert_eq!(serde_json::from_str::<Death>(&json).unwrap(), death);
         }
         assert!("SIGNONE".parse::<Death>().unwrap_err().contains("`SIGNONE`"));
+    }
+
+    #[test]
+    fn crashes_are_told_apart_by_where_they_were() {
+        let crash = |frames: &[&str]| Crash {
+            death: Death::Signal(libc::SIGSEGV),
+            frames: frames.iter().map(|frame| frame.to_string()).collect(),
+        };
+        let one = crash(&["copy+0x3c (a.so)", "export+0x10 (a.so)", "f (b.py:1)", "g (b.py:2)"]);
+        let outer = crash(&["copy+0x3c (a.so)", "export+0x10 (a.so)", "f (b.py:1)", "h (b.py:9)"]);
+        assert!(one.is_at(&outer) && one.is_like(&outer));
+        let later = crash(&["copy+0x44 (a.so)", "export+0x10 (a.so)", "f (b.py:1)"]);
+        assert!(!one.is_at(&later) && one.is_like(&later), "one loop");
+        let other = crash(&["move+0x3c (a.so)", "export+0x10 (a.so)", "f (b.py:1)"]);
+        assert!(!one.is_at(&other) && !one.is_like(&other));
+        let line = crash(&["copy+0x3c (a.so)", "export+0x10 (a.so)", "f (b.py:7)"]);
+        assert!(!one.is_like(&line), "two lines of Python");
+        let stripped = [crash(&["a.so+0x10"]), crash(&["a.so+0x20"])];
+        assert!(!stripped[0].is_like(&stripped[1]));
+        assert!(!crash(&[]).is_at(&crash(&[])) && crash(&[]).is_like(&one), "nothing is known");
+        assert_eq!(one.function(), Some("copy"));
+        assert_eq!(stripped[0].function(), None);
+        assert_eq!(crash(&["f (b.py:1)"]).function(), Some("f"));
     }
 
     #[test]

@@ -2,6 +2,7 @@
 
 use super::reproducer::{CALLING, SHOWN};
 use super::{Cause, Death, Reproduced};
+use crate::host::process::resident;
 use std::io::{Read, Write};
 use std::os::unix::process::ExitStatusExt;
 use std::path::Path;
@@ -12,9 +13,17 @@ use std::time::{Duration, Instant};
 /// How often a running script is asked whether it has ended.
 const POLL: Duration = Duration::from_millis(5);
 
+/// What a script may use; it is ended when it needs more.
+#[derive(Clone, Copy, Debug)]
+pub struct Limits {
+    pub time: Duration,
+    /// In bytes.
+    pub memory: u64,
+}
+
 /// Runs `script` with this interpreter. Nothing of this process's environment that a sanitizer or another
 /// Python has set reaches it.
-pub fn confirm(script: &str, cause: &Cause, python: &Path, timeout: Duration) -> Reproduced {
+pub fn confirm(script: &str, cause: &Cause, python: &Path, limits: Limits) -> Reproduced {
     let mut command = Command::new(python);
     command.arg("-").stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
     for (name, _) in std::env::vars_os() {
@@ -34,33 +43,36 @@ pub fn confirm(script: &str, cause: &Cause, python: &Path, timeout: Duration) ->
         child
     });
     match started {
-        Ok(child) => judge(Run::wait(child, timeout), cause),
+        Ok(child) => judge(Run::wait(child, limits), cause),
         Err(error) => Reproduced::Failed(format!("{} does not start: {error}", python.display())),
     }
 }
 
 /// How a script ended.
 struct Run {
-    /// `None`: it was still running at the end of its time.
-    status: Option<ExitStatus>,
+    /// Else it was ended for this.
+    status: Result<ExitStatus, Death>,
     output: String,
     errors: String,
 }
 
 impl Run {
-    fn wait(mut child: Child, timeout: Duration) -> Self {
+    fn wait(mut child: Child, limits: Limits) -> Self {
         let output = drain(child.stdout.take());
         let errors = drain(child.stderr.take());
         let start = Instant::now();
         let status = loop {
             match child.try_wait() {
-                Ok(Some(status)) => break Some(status),
-                Ok(None) if start.elapsed() < timeout => thread::sleep(POLL),
+                Ok(Some(status)) => break Ok(status),
+                Ok(None) if start.elapsed() < limits.time && resident(&child) < limits.memory => {
+                    thread::sleep(POLL);
+                }
                 _ => {
+                    let is_late = start.elapsed() >= limits.time;
                     // It cannot be ended twice; then it is gone already.
                     let _ = child.kill();
                     let _ = child.wait();
-                    break None;
+                    break Err(if is_late { Death::Hang } else { Death::Memory });
                 }
             }
         };
@@ -83,8 +95,8 @@ fn drain(pipe: Option<impl Read + Send + 'static>) -> thread::JoinHandle<String>
 fn judge(run: Run, cause: &Cause) -> Reproduced {
     let last = |text: &str| text.lines().last().unwrap_or("without a word").trim().to_string();
     let death = match run.status {
-        None => Death::Hang,
-        Some(status) => match status.signal() {
+        Err(ended) => ended,
+        Ok(status) => match status.signal() {
             Some(signal) => Death::Signal(signal),
             None => Death::Exit(status.code().unwrap_or(0)),
         },
@@ -126,7 +138,7 @@ mod tests {
     use crate::finding::{ReproInput, Versions, Violation, reproducer};
     use crate::oracle::{Evidence, Fact, Grade, Of, ProbeName, What};
 
-    const LIMIT: Duration = Duration::from_secs(60);
+    const LIMIT: Limits = Limits { time: Duration::from_secs(60), memory: 1 << 30 };
     const FLOATS: &str = "import numpy as np\nx = np.arange(6, dtype='float32').reshape(2, 3)\n";
 
     fn python() -> std::path::PathBuf {
@@ -341,9 +353,18 @@ mod tests {
     #[test]
     fn a_hang_is_confirmed_by_hanging() {
         let script = "print('calling it', flush=True)\nwhile True: pass\n";
-        let short = Duration::from_secs(2);
+        let short = Limits { time: Duration::from_secs(2), ..LIMIT };
         assert_eq!(confirm(script, &Death::Hang.into(), &python(), short), Reproduced::Confirmed);
         let other = Death::Signal(libc::SIGSEGV).into();
         assert!(matches!(confirm(script, &other, &python(), short), Reproduced::Failed(_)));
+    }
+
+    #[test]
+    fn a_script_that_uses_up_the_memory_is_ended_and_confirmed() {
+        let script =
+            "print('calling it', flush=True)\nall = []\nwhile True: all.append(b'x' * 1_000_000)\n";
+        let low = Limits { memory: 100 << 20, ..LIMIT };
+        let confirmed = confirm(script, &Death::Memory.into(), &python(), low);
+        assert_eq!(confirmed, Reproduced::Confirmed);
     }
 }

@@ -5,7 +5,8 @@
 //!
 //! - for a broken rule, `<rule>-<evidence key>`, such as `EXC-DEVICE-ValueError`: nothing of the case, so
 //!   that shrinking and other concrete values do not change it;
-//! - for a death, `CRASH-<death>-<dtype>-<layout>` and what else the case needs beyond a plain array and
+//! - for a death, `CRASH-<death>-<function>-<dtype>-<layout>`, with the exporter's innermost function if it has a name,
+//!   and what else the case needs beyond a plain array and
 //!   `__dlpack__()`: `CRASH-SIGFPE-void0-strided`, `CRASH-SIGSEGV-float-c-copy`. Nobody says why the process
 //!   died, so the classes of the shrunk case stand for the reason; take it after shrinking.
 
@@ -33,8 +34,10 @@ impl Identity {
                     Death::Signal(_) => crash.death.to_string(),
                     Death::Exit(code) => format!("EXIT{code}"),
                     Death::Hang => "HANG".into(),
+                    Death::Memory => "MEMORY".into(),
                 };
-                let parts = ["CRASH".into(), death].into_iter().chain(needs(case));
+                let function = crash.function().map(str::to_owned);
+                let parts = ["CRASH".into(), death].into_iter().chain(function).chain(needs(case));
                 Self::join(parts.collect::<Vec<String>>().iter().map(String::as_str))
             }
         }
@@ -218,6 +221,11 @@ mod tests {
         ] {
             assert_eq!(Identity::of(&case(text), &death(cause)).as_str(), name);
         }
+        let Cause::Crash(mut crash) = death("SIGSEGV") else { unreachable!() };
+        crash.frames = vec!["to_dlpack+0x3c (_core.so)".into(), "f (b.py:1)".into()];
+        let plain = case("array(shape=(), dtype='float32').__dlpack__()");
+        let identity = Identity::of(&plain, &Cause::Crash(crash));
+        assert_eq!(identity.as_str(), "CRASH-SIGSEGV-to_dlpack-float-scalar");
     }
 
     #[test]

@@ -16,7 +16,7 @@ mod store;
 
 pub use crate::host::{Error, Versions};
 pub use cause::{Cause, Crash, Death, Violation};
-pub use confirm::confirm;
+pub use confirm::{Limits, confirm};
 pub use identity::Identity;
 pub use known::{Entry, Fault, Known, Requirement, When};
 pub use reproducer::{ReproInput, reproducer};

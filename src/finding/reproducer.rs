@@ -11,7 +11,7 @@ mod facts;
 mod template;
 
 use super::python::{self, CALLEE, Needs};
-use super::{Cause, Crash, Death, Versions, Violation};
+use super::{Cause, Crash, Versions, Violation};
 use crate::abi::DLDevice;
 use crate::case::{Case, Probe, VIEW_MARK};
 use crate::oracle::catalogue;
@@ -134,11 +134,7 @@ impl<'a> Script<'a> {
 
     fn show_crash(&mut self, crash: &Crash) {
         let exports = self.case_exports();
-        let fate = match crash.death {
-            Death::Signal(_) => format!("the process dies by {}", crash.death),
-            Death::Exit(code) => format!("the process exits with status {code}"),
-            Death::Hang => "the call does not come back".into(),
-        };
+        let fate = crash.death.fate();
         self.need("import sys");
         for (part, call) in exchange::calls(self.input.case) {
             self.need(part);
@@ -198,7 +194,7 @@ impl<'a> Script<'a> {
                 format!("{part}(lambda: {}) is not None", self.call(fact.of))
             }
             What::PendingError => format!("{part}(lambda: {})", self.call(fact.of)),
-            What::ReferenceGrowth | What::MemoryGrowth => {
+            What::ReferenceGrowth | What::MemoryGrowth | What::HeapGrowth => {
                 let calls = self.round().into_iter().map(|call| format!("lambda: {call}"));
                 format!("{part}({})", calls.collect::<Vec<_>>().join(", "))
             }

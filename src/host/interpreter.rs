@@ -7,7 +7,10 @@
 use super::Error;
 use pyo3::ffi;
 use pyo3::prelude::*;
+use pyo3::types::IntoPyDict;
 use std::ffi::{CStr, CString};
+use std::fs::File;
+use std::os::fd::IntoRawFd;
 use std::path::{Path, PathBuf};
 use std::sync::{LazyLock, Mutex};
 
@@ -163,6 +166,16 @@ fn failed(status: ffi::PyStatus) -> Result<(), Error> {
         };
         Err(Error(format!("Python does not start: {message}")))
     }
+}
+
+/// At this signal Python writes to the file where its code is; the file stays open.
+pub fn write_stack_at(signal: i32, file: File) -> Result<(), Error> {
+    Python::attach(|py| {
+        let keywords = [("all_threads", false), ("chain", false)].into_py_dict(py)?;
+        let register = py.import("faulthandler")?.getattr("register")?;
+        register.call((signal, file.into_raw_fd()), Some(&keywords)).map(drop)
+    })
+    .map_err(|error| Error(format!("faulthandler cannot be set up: {error}")))
 }
 
 /// Turns a Python error at start-up into one sentence.

@@ -6,9 +6,10 @@
 //! mapped memory, no system call. There is one writer; its words are ordered by a sequence number (a
 //! seqlock), so that a reader never takes half of one case and half of the next.
 
+use super::trace::{self, Trace};
 use crate::oracle::{Grade, Judgement, RuleSet};
 use memmap2::MmapMut;
-use std::fs::OpenOptions;
+use std::fs::{File, OpenOptions};
 use std::io;
 use std::path::Path;
 use std::sync::atomic::{
@@ -16,7 +17,7 @@ use std::sync::atomic::{
 };
 
 /// `DLPKJRN` and the layout's version.
-const MAGIC: u64 = u64::from_be_bytes(*b"DLPKJRN\x01");
+const MAGIC: u64 = u64::from_be_bytes(*b"DLPKJRN\x02");
 /// The longest case that is kept; libFuzzer's default for `-max_len`.
 pub const CASE_MAX: usize = 4096;
 /// As many rules as a [`RuleSet`] holds.
@@ -25,6 +26,7 @@ const RULES_MAX: usize = 256;
 /// Both sides of the mapping.
 pub struct Journal {
     map: MmapMut,
+    file: File,
 }
 
 /// What the journal said at one time.
@@ -35,6 +37,8 @@ pub struct Snapshot {
     pub done: u64,
     /// Violations that were put into words.
     pub findings: u64,
+    /// Signs of life within a case that takes long because it is repeated.
+    pub pulses: u64,
     /// Cases by the gravest grade that was seen in them: none, info, warning, violation.
     pub grades: [u64; 4],
     pub checked: RuleSet,
@@ -49,6 +53,11 @@ impl Snapshot {
     /// A case was begun and not ended.
     pub fn in_flight(&self) -> bool {
         self.begun > self.done
+    }
+
+    /// Differs from an earlier one of the same writer if that has come further since.
+    pub fn progress(&self) -> (u64, u64) {
+        (self.done, self.pulses)
     }
 }
 
@@ -67,6 +76,7 @@ struct Page {
     begun: AtomicU64,
     done: AtomicU64,
     findings: AtomicU64,
+    pulses: AtomicU64,
     grades: [AtomicU64; 4],
     checked: [AtomicU64; 4],
     fired: [AtomicU64; 4],
@@ -76,6 +86,8 @@ struct Page {
     place: AtomicU64,
     length: AtomicU64,
     case: [AtomicU64; CASE_MAX / 8],
+    // Written by a handler of signals:
+    trace: trace::Page,
 }
 
 impl Journal {
@@ -96,7 +108,7 @@ impl Journal {
         if refused != 0 {
             return Err(io::Error::from_raw_os_error(refused));
         }
-        let journal = Self::map(&file)?;
+        let journal = Self::map(file)?;
         journal.page().magic.store(MAGIC, Release);
         Ok(journal)
     }
@@ -110,7 +122,7 @@ impl Journal {
                 "no journal, or one of another build",
             ));
         }
-        let journal = Self::map(&file)?;
+        let journal = Self::map(file)?;
         if journal.page().magic.load(Acquire) != MAGIC {
             return Err(io::Error::new(
                 io::ErrorKind::InvalidData,
@@ -120,11 +132,32 @@ impl Journal {
         Ok(journal)
     }
 
-    fn map(file: &std::fs::File) -> io::Result<Self> {
+    /// One without a file, for this process and those that it forks.
+    pub fn unnamed() -> io::Result<Self> {
+        // SAFETY: the name is NUL-terminated; the descriptor is new and becomes the file's own.
+        let file = unsafe {
+            let descriptor = libc::memfd_create(c"journal".as_ptr(), libc::MFD_CLOEXEC);
+            if descriptor < 0 {
+                return Err(io::Error::last_os_error());
+            }
+            <File as std::os::fd::FromRawFd>::from_raw_fd(descriptor)
+        };
+        file.set_len(size_of::<Page>() as u64)?;
+        let journal = Self::map(file)?;
+        journal.page().magic.store(MAGIC, Release);
+        Ok(journal)
+    }
+
+    /// Another mapping of the same page.
+    pub fn share(&self) -> io::Result<Self> {
+        Self::map(self.file.try_clone()?)
+    }
+
+    fn map(file: File) -> io::Result<Self> {
         // SAFETY: every access goes through the atomics of `Page`, for which a change by the other process
         // is an ordinary event. Nobody truncates the file while it is mapped.
-        let map = unsafe { MmapMut::map_mut(file)? };
-        Ok(Self { map })
+        let map = unsafe { MmapMut::map_mut(&file)? };
+        Ok(Self { map, file })
     }
 
     fn page(&self) -> &Page {
@@ -141,6 +174,24 @@ impl Journal {
 
     /// The same, for the case at a place of a sweep.
     pub fn begin_at(&mut self, place: u64, case: &[u8]) {
+        self.write(place, case, 1);
+    }
+
+    /// The same, for a case that was counted before; the place stays the last one's, where a sweep goes on.
+    pub fn repeat(&mut self, case: &[u8]) {
+        let page = self.page();
+        page.done.store(page.begun.load(Relaxed).saturating_sub(1), Relaxed);
+        // The counts come to no more than before, and yet it goes on.
+        self.pulse();
+        self.write(page.place.load(Relaxed), case, 0);
+    }
+
+    /// Notes a sign of life.
+    pub fn pulse(&self) {
+        add(&self.page().pulses, 1);
+    }
+
+    fn write(&mut self, place: u64, case: &[u8], more: u64) {
         let page = self.page();
         let case = &case[..case.len().min(CASE_MAX)];
         let sequence = page.sequence.load(Relaxed);
@@ -157,7 +208,7 @@ impl Journal {
             word[..rest.len()].copy_from_slice(rest);
             page.case[words.len()].store(u64::from_ne_bytes(word), Relaxed);
         }
-        page.begun.store(page.begun.load(Relaxed) + 1, Relaxed);
+        page.begun.store(page.begun.load(Relaxed) + more, Relaxed);
         page.sequence.store((sequence | 1) + 1, Release);
     }
 
@@ -196,9 +247,25 @@ impl Journal {
         Counts { checked: take(&page.checks), fired: take(&page.fires) }
     }
 
-    /// Forgets that a case is in flight: after its writer died and before the next one starts.
+    /// Where the writer was when a signal ended it.
+    pub fn trace(&self) -> Option<Trace> {
+        self.page().trace.read()
+    }
+
+    /// The trace is written to its end.
+    pub fn has_whole_trace(&self) -> bool {
+        self.page().trace.is_whole()
+    }
+
+    /// The trace's part of the page, for a handler of signals: the mapping stays for ever.
+    pub fn trace_page(self) -> &'static trace::Page {
+        &Box::leak(Box::new(self)).page().trace
+    }
+
+    /// Forgets that a case is in flight, and the trace: after the writer died and before the next one starts.
     pub fn settle(&mut self) {
         let page = self.page();
+        page.trace.clear();
         page.done.store(page.begun.load(Relaxed), Release);
     }
 
@@ -208,6 +275,7 @@ impl Journal {
         let mut snapshot = Snapshot {
             done: page.done.load(Acquire),
             findings: page.findings.load(Relaxed),
+            pulses: page.pulses.load(Relaxed),
             grades: page.grades.each_ref().map(|count| count.load(Relaxed)),
             checked: RuleSet::from_words(page.checked.each_ref().map(|word| word.load(Relaxed))),
             fired: RuleSet::from_words(page.fired.each_ref().map(|word| word.load(Relaxed))),
@@ -294,6 +362,22 @@ mod tests {
         }
         writer.begin(&[1; CASE_MAX + 9]);
         assert_eq!(reader.read().case, Some(vec![1; CASE_MAX]));
+    }
+
+    #[test]
+    fn a_case_that_is_repeated_counts_once_and_keeps_the_place() {
+        let (_dir, mut writer, reader) = journal();
+        writer.begin_at(7, b"first");
+        writer.end(None);
+        let before = reader.read();
+        writer.repeat(b"again");
+        let seen = reader.read();
+        assert!(seen.in_flight() && seen.case.as_deref() == Some(b"again"));
+        assert_eq!((seen.place, seen.begun), (7, before.begun));
+        writer.end(None);
+        let after = reader.read();
+        assert!(!after.in_flight() && after.done == before.done);
+        assert_ne!(after.progress(), before.progress());
     }
 
     #[test]

@@ -9,6 +9,8 @@ mod consumer;
 mod errors;
 mod exchange;
 mod export;
+pub mod frames;
+pub mod heap;
 pub mod interpreter;
 pub mod journal;
 pub mod outbox;
@@ -17,6 +19,8 @@ mod runner;
 pub mod scratch;
 mod session;
 pub mod steering;
+pub mod trace;
+pub mod watch;
 pub mod worker;
 
 pub use runner::Session;

@@ -17,7 +17,6 @@ pub const VARIABLE: &str = "DLPACK_FUZZ_SESSION";
 
 /// The target's side.
 pub struct Outbox {
-    pub journal: Journal,
     folder: PathBuf,
     /// Hashes of what is in `pending/`.
     sent: HashSet<u64>,
@@ -30,19 +29,32 @@ impl Outbox {
     }
 
     pub fn open(folder: &Path) -> io::Result<Self> {
-        let journal = Journal::open(&folder.join("journal"))?;
         let sent = std::fs::read_dir(folder.join("pending"))?
             .filter_map(|entry| {
                 let name = entry.ok()?.file_name();
                 u64::from_str_radix(name.to_str()?.strip_suffix(".json")?, 16).ok()
             })
             .collect();
-        Ok(Self { journal, folder: folder.to_owned(), sent })
+        Ok(Self { folder: folder.to_owned(), sent })
+    }
+
+    /// The page that the command made.
+    pub fn journal(&self) -> io::Result<Journal> {
+        Journal::open(&self.folder.join("journal"))
     }
 
     /// Where the session's own rules for going round crashes lie; the file may be missing.
     pub fn steer(folder: &Path) -> PathBuf {
         folder.join("steer.toml")
+    }
+
+    /// The file for Python's part of a trace.
+    pub fn stack(folder: &Path) -> PathBuf {
+        folder.join("stack")
+    }
+
+    pub fn stack_file(&self) -> PathBuf {
+        Self::stack(&self.folder)
     }
 
     pub fn steer_file(&self) -> PathBuf {

@@ -21,6 +21,8 @@ pub enum Death {
     Exit(i32),
     /// It gave no sign of life for this long and was killed.
     Hang(Duration),
+    /// It took more memory than it may and was killed.
+    Memory,
 }
 
 impl Death {
@@ -37,7 +39,8 @@ impl fmt::Display for Death {
         match self {
             Self::Signal(signal) => f.write_str(&signal_name(*signal)),
             Self::Exit(code) => write!(f, "exit status {code}"),
-            Self::Hang(limit) => write!(f, "no answer within {} s", limit.as_secs()),
+            Self::Hang(limit) => write!(f, "no answer within {} s", limit.as_secs_f32()),
+            Self::Memory => f.write_str("too much memory"),
         }
     }
 }
@@ -90,6 +93,16 @@ pub fn die_by_the_signal() {
         // SAFETY: the default action runs no code of this process.
         unsafe { libc::signal(fatal, libc::SIG_DFL) };
     }
+}
+
+/// Bytes of memory that the child occupies; 0 once it is gone. (A limit of the system's own would count what a
+/// library maps and never touches, which is more than the machine has.)
+pub fn resident(child: &Child) -> u64 {
+    let status =
+        std::fs::read_to_string(format!("/proc/{}/status", child.id())).unwrap_or_default();
+    let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"));
+    let kibibytes = line.and_then(|line| line.trim().strip_suffix(" kB")?.parse::<u64>().ok());
+    kibibytes.unwrap_or(0) << 10
 }
 
 /// Sends a signal to the child; one that is gone already is no error.

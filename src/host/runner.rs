@@ -2,12 +2,15 @@
 //! fuzz targets ask no further.
 
 use super::c;
+use super::interpreter;
+use super::journal::Journal;
 use super::session::Session as Interpreted;
-use super::{Detail, Error, Options, Versions};
+use super::{Detail, Error, Options, Versions, trace};
 use crate::backend::Inexpressible;
 use crate::backend::c::{PREFIX, Spec};
 use crate::case::{Case, Vocabulary};
 use crate::oracle::{Exporter, Observation};
+use std::fs::File;
 
 /// One exporter, ready to run cases.
 pub enum Session {
@@ -72,6 +75,24 @@ impl Session {
             Self::Python(session) => session.run(case, detail),
             Self::C(session) => session.run(case, detail),
         }
+    }
+
+    /// What is called now and then while a case takes long because it is repeated.
+    pub fn on_pulse(&mut self, pulse: impl Fn() + 'static) {
+        match self {
+            Self::Python(session) => session.pulse = Box::new(pulse),
+            Self::C(session) => session.pulse = Box::new(pulse),
+        }
+    }
+
+    /// From now on a signal that ends this process leaves a trace in the journal, and what Python knows of it
+    /// in the file. To be called once, on the thread that runs the cases.
+    pub fn leave_trace(&self, journal: Journal, stack: File) -> Result<(), Error> {
+        if let Self::Python(_) = self {
+            interpreter::write_stack_at(trace::python_signal(), stack)?;
+        }
+        trace::install(journal.trace_page());
+        Ok(())
     }
 
     /// The environment whose interpreter runs, if one does.

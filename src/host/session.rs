@@ -2,6 +2,7 @@
 
 use super::arguments::Arguments;
 use super::export::{Exportee, Exporting};
+use super::heap::Slope;
 use super::interpreter::{self, sentence};
 use super::{Detail, Error, Options, Versions, consumer, errors, exchange};
 use crate::abi::exchange::{ATTRIBUTE, ATTRIBUTE_OLD};
@@ -39,6 +40,8 @@ pub struct Session {
     snapshot: Vec<u8>,
     /// The exchange table that was met first.
     remembered: exchange::Remembered,
+    /// A sign of life, given during what takes long.
+    pub(super) pulse: Box<dyn Fn()>,
 }
 
 impl Session {
@@ -52,9 +55,15 @@ impl Session {
             let exporting = Exporting::new(py)
                 .map_err(|error| Error(format!("set-up failed: {}", sentence(py, &error))))?;
             let remembered = exchange::Remembered::new(py);
-            let snapshot = Vec::new();
-            let mut session =
-                Self { backend, exporting, exporter: UNPROBED, env, snapshot, remembered };
+            let mut session = Self {
+                backend,
+                exporting,
+                exporter: UNPROBED,
+                env,
+                snapshot: Vec::new(),
+                remembered,
+                pulse: Box::new(|| ()),
+            };
             session.exporter = session.probe(py)?;
             Ok(session)
         })
@@ -111,13 +120,17 @@ impl Session {
         self.backend.source(&case.tensor)
     }
 
-    /// Runs a case once and releases everything. Counts that are off are confirmed by repetition.
+    /// Runs a case once and releases everything. Counts that are off are confirmed by repetition. In full
+    /// detail the exports are repeated in any case, and it is seen whether the heap grows.
     pub fn run(&mut self, case: &Case, detail: Detail) -> Result<Observation, Inexpressible> {
         let _one_at_a_time = RUNNING.lock().unwrap_or_else(PoisonError::into_inner);
         Python::attach(|py| {
             let mut seen = self.run_once(py, case, detail)?;
             if is_off(&seen.ledger) {
                 seen.ledger.growth = Some(self.measure_growth(py, case)?);
+            }
+            if detail == Detail::Full {
+                seen.ledger.heap = self.measure_heap(py, case)?;
             }
             Ok(seen)
         })
@@ -224,20 +237,7 @@ impl Session {
             own: own.as_ref(),
         };
         let rounds = |count: u32| -> Result<isize, Inexpressible> {
-            let mut argument_references = 0;
-            for _ in 0..count {
-                let calls = std::iter::once(Cow::Borrowed(&case.call)).chain(
-                    case.probes.iter().map(|probe| Cow::Owned(probe.call(&case.call, device))),
-                );
-                for call in calls {
-                    let made = (self.exporting.export(py, &exportee, &call, Detail::Brief))
-                        .map_err(|error| no_arguments(py, &error))?;
-                    drop(made.result);
-                    errors::take(py, Detail::Brief);
-                    argument_references += made.arguments.foreign_references();
-                }
-            }
-            Ok(argument_references)
+            (0..count).map(|_| self.round(py, &exportee, case, device)).sum()
         };
         rounds(WARM_UP_ROUNDS)?;
         settle(py);
@@ -256,6 +256,42 @@ impl Session {
             }
         }
         Ok(Growth { rounds: GROWTH_ROUNDS, references, blocks, argument_references })
+    }
+
+    /// Bytes of the heap that the case's calls on one array leave behind.
+    fn measure_heap(&self, py: Python<'_>, case: &Case) -> Result<Option<f64>, Inexpressible> {
+        let built = self.backend.build(py, &case.tensor)?;
+        let (device, own) = self.exporting.device(py, &built.object, Detail::Brief);
+        let device = device.device().unwrap_or(DLDevice::CPU);
+        let exportee = Exportee {
+            object: &built.object,
+            source: &built.source,
+            dtype: case.tensor.dtype,
+            own: own.as_ref(),
+        };
+        let slope = Slope { pulse: &*self.pulse, settle: &|| settle(py) };
+        slope.of(|| self.round(py, &exportee, case, device).map(drop))
+    }
+
+    /// Makes the case's calls once and drops what they return; references of arguments that stay.
+    fn round(
+        &self,
+        py: Python<'_>,
+        exportee: &Exportee<'_, '_>,
+        case: &Case,
+        device: DLDevice,
+    ) -> Result<isize, Inexpressible> {
+        let mut argument_references = 0;
+        let calls = std::iter::once(Cow::Borrowed(&case.call))
+            .chain(case.probes.iter().map(|probe| Cow::Owned(probe.call(&case.call, device))));
+        for call in calls {
+            let made = (self.exporting.export(py, exportee, &call, Detail::Brief))
+                .map_err(|error| no_arguments(py, &error))?;
+            drop(made.result);
+            errors::take(py, Detail::Brief);
+            argument_references += made.arguments.foreign_references();
+        }
+        Ok(argument_references)
     }
 
     fn take_snapshot(&mut self, source: &Source) {

@@ -5,14 +5,14 @@
 //! This is not a known finding: the rules are wider than the fault, nothing is said of the cases they cover,
 //! and they end with the session.
 //!
-//! Until the simplest case is known, everything of the same dtype, layout and object is gone round. Then the
-//! [`Trait`]s of both cases are compared. What the simplest case still has beyond a plain case, the fault
-//! needs, and only cases with a value that was seen to kill are covered. What it has not, the fault does not
-//! need: when two deaths of one fault have differed in it, it may be anything. So a fault costs a handful of
-//! deaths and not one for each dtype, layout and object; and a second fault, which needs something else,
-//! is still met.
+//! What the simplest case still has beyond a plain case, the fault needs, and only cases with a value that was seen
+//! to kill are covered. What it has not, the fault does not need: where a case that died has differed from it in that
+//! [`Trait`], it may be anything. A dtype is the exception: it must be one of a class that was seen, until two
+//! classes were. So a fault costs a handful of deaths and not one for each dtype, layout and object; and a second
+//! fault, which needs something else, is still met. A death that does not show again teaches only that everything of
+//! its dtype, layout and object is better left alone.
 
-use crate::case::{ByteOrder, Call, Case, Keyword, Probes, Shape, Tensor};
+use crate::case::{ByteOrder, Call, Case, Dtype, DtypeClass, Keyword, Probes, Shape, Tensor};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
 use std::io;
@@ -45,10 +45,8 @@ impl Steering {
         }
     }
 
-    /// Takes that `simplest` dies of the same as `case`. The rule around the case makes way for one around
-    /// the fault: a child that knows the old rule only leaves out more than it should.
+    /// Takes that `simplest` dies of the same as `case`.
     pub fn learn(&mut self, case: &Case, simplest: &Case) {
-        self.likes.retain(|like| *like != Around::of(case));
         let (case, simplest) = (traits(case), traits(simplest));
         match self.faults.iter_mut().find(|fault| fault.simplest == simplest) {
             Some(fault) => fault.add(case),
@@ -101,6 +99,8 @@ impl Around {
 /// One property of a case in words, at a fixed place among its traits.
 type Trait = String;
 const TRAITS: usize = 15;
+/// The dtype's place.
+const DTYPE: usize = 0;
 
 fn traits(case: &Case) -> [Trait; TRAITS] {
     let (tensor, call) = (&case.tensor, &case.call);
@@ -136,7 +136,6 @@ struct Fault {
     simplest: [Trait; TRAITS],
     /// By trait, the values of the cases that died.
     seen: [BTreeSet<Trait>; TRAITS],
-    deaths: u32,
     /// By trait, whether it may be anything.
     free: [bool; TRAITS],
 }
@@ -144,25 +143,34 @@ struct Fault {
 impl Fault {
     fn new(case: [Trait; TRAITS], simplest: [Trait; TRAITS]) -> Self {
         let seen = simplest.clone().map(|value| BTreeSet::from([value]));
-        let mut fault = Self { simplest, seen, deaths: 0, free: [false; TRAITS] };
+        let mut fault = Self { simplest, seen, free: [false; TRAITS] };
         fault.add(case);
         fault
     }
 
     fn add(&mut self, case: [Trait; TRAITS]) {
-        self.deaths += 1;
         let plainest = traits(&plainest());
         for (place, value) in case.into_iter().enumerate() {
-            self.seen[place].insert(value);
-            self.free[place] = self.deaths >= 2
-                && self.seen[place].len() >= 2
-                && self.simplest[place] == plainest[place];
+            let seen = &mut self.seen[place];
+            seen.insert(value);
+            let differs = if place == DTYPE {
+                seen.iter().any(|it| is_no_float(it))
+            } else {
+                seen.len() >= 2
+            };
+            self.free[place] = differs && self.simplest[place] == plainest[place];
         }
     }
 
     fn covers(&self, traits: &[Trait; TRAITS]) -> bool {
         (0..TRAITS).all(|place| self.free[place] || self.seen[place].contains(&traits[place]))
     }
+}
+
+/// Something is wrong with more than floats if one of these dies too.
+fn is_no_float(dtype: &str) -> bool {
+    let kinds = [DtypeClass::Bool, DtypeClass::Integer, DtypeClass::Complex];
+    Dtype::named(dtype, 0).is_some_and(|dtype| kinds.contains(&dtype.class()))
 }
 
 /// What every case shrinks to whose fault needs nothing.
@@ -200,7 +208,7 @@ mod tests {
 
     /// A call of copy=True dies, whatever the array.
     #[test]
-    fn two_deaths_that_shrink_to_one_case_cover_what_the_fault_does_not_need() {
+    fn a_death_covers_what_the_fault_does_not_need() {
         let mut steering = Steering::default();
         let simplest = case("array(shape=(), dtype='float32').__dlpack__(copy=True)");
         let first = case("array(shape=(4,), dtype='int8').__dlpack__(copy=True)");
@@ -209,13 +217,9 @@ mod tests {
         );
         let far =
             case("array(shape=(5,), dtype='complex64', strides=(-16,)).__dlpack__(copy=True)");
-        let lives = case("array(shape=(4,), dtype='int8').__dlpack__()");
-        steering.go_round(&first);
-        assert!(steering.steers(&lives), "until it is understood");
         steering.learn(&first, &simplest);
-        assert!(steering.steers(&first) && steering.steers(&simplest));
-        assert!(!steering.steers(&lives) && !steering.steers(&far) && !steering.steers(&second));
-        steering.go_round(&second);
+        assert!(steering.steers(&first) && steering.steers(&simplest) && steering.steers(&far));
+        assert!(!steering.steers(&second), "its access and its stream were not seen to be free");
         steering.learn(&second, &simplest);
         assert_eq!(steering.len(), 1);
         let dir = tempfile::tempdir().unwrap();
@@ -231,6 +235,17 @@ mod tests {
         ] {
             assert!(!steering.steers(&case(text)), "{text}");
         }
+    }
+
+    #[test]
+    fn a_fault_of_floats_leaves_other_dtypes_alone() {
+        let mut steering = Steering::default();
+        let array = |dtype: &str| case(&format!("array(shape=(), dtype='{dtype}').__dlpack__()"));
+        steering.learn(&array("float64"), &array("float32"));
+        steering.learn(&array("float16"), &array("float32"));
+        assert!(steering.steers(&array("float64")) && !steering.steers(&array("int8")));
+        steering.learn(&array("int8"), &array("float32"));
+        assert!(steering.steers(&array("complex64")));
     }
 
     /// The fault needs a dtype and gaps; that plain arrays of the dtype die was never seen.

@@ -30,6 +30,8 @@ pub struct Launch {
     pub arguments: Vec<OsString>,
     /// How long one case may take.
     pub limit: Duration,
+    /// How many bytes of memory a worker may occupy.
+    pub memory: u64,
 }
 
 /// A broken rule as it travels between processes and lies in files.
@@ -79,6 +81,8 @@ pub struct Fatality {
     pub death: Death,
     /// The end of its standard error.
     pub last_words: String,
+    /// The exporter's functions it died in, innermost first; none if it left no trace.
+    pub frames: Vec<String>,
 }
 
 /// How a stretch of a sweep ended.
@@ -88,6 +92,8 @@ pub enum Stretch {
     Over,
     /// The caller asked to stop.
     Stopped,
+    /// The worker was ended for a case that came to its end meanwhile; all up to this place were run.
+    Disturbed { place: u64 },
     /// The case at this place killed the worker.
     Died { fatality: Fatality, place: u64, case: Vec<u8> },
 }
@@ -123,6 +129,11 @@ enum Reply {
     HasExchangeApi(bool),
     Found(Found),
     Swept,
+}
+
+/// The file beside the journal in which Python's part of a trace is.
+pub fn stack(journal: &Path) -> PathBuf {
+    journal.with_file_name("stack")
 }
 
 /// The journal that the parent made for this child.

@@ -178,6 +178,18 @@ fn no_partial(ctx: &Context) -> Verdict {
         return Verdict::Silent;
     }
     let ledger = &ctx.seen.ledger;
+    let no_references = ledger.growth.is_none_or(|growth| growth.references == 0);
+    if let Some(bytes) = ledger.heap.filter(|&bytes| bytes > 0.0 && no_references) {
+        return ctx.breaks(Grade::Violation, || Evidence {
+            key: "heap".into(),
+            expected: "a call that raises leaves no memory behind".to_owned(),
+            seen: format!(
+                "{}; {bytes:.0} bytes of the heap more after each round",
+                phrase(ctx, Of::Export, &ctx.seen.export)
+            ),
+            facts: vec![super::life::heap_fact()],
+        });
+    }
     match (ledger.blocks, ledger.growth) {
         (None, _) => Verdict::Silent,
         (Some(..=0), _) => Verdict::Holds,
@@ -347,6 +359,9 @@ mod tests {
         assert_eq!(leak(0, None).said("EXC-NO-PARTIAL"), Said::Holds);
         assert_eq!(leak(1, growth(1)).said("EXC-NO-PARTIAL"), Said::Holds);
         assert_eq!(leak(1, growth(100)).said("EXC-NO-PARTIAL"), VIOLATION);
+        let heap = |bytes| leak(0, None).edit(|it| it.seen.ledger.heap = Some(bytes));
+        assert_eq!(heap(0.0).said("EXC-NO-PARTIAL"), Said::Holds);
+        heap(128.0).assert_only("EXC-NO-PARTIAL", Grade::Violation);
         // Another export succeeded: it may be its leak.
         let other = leak(1, growth(100)).with(Probe::Plain);
         assert_eq!(other.said("EXC-NO-PARTIAL"), Said::Silent);

@@ -21,6 +21,8 @@ pub(super) enum Leak {
     Whole(f64),
     /// Blocks of memory without references.
     Blocks(f64),
+    /// Bytes of the heap that no other count knows of.
+    Bytes(f64),
     /// References of calls that all raise.
     Failing(f64),
     /// Memory of calls that all raise.
@@ -41,7 +43,19 @@ pub(super) fn leak(ctx: &Context) -> Option<Leak> {
         }
     }
     let ledger = &ctx.seen.ledger;
+    let bytes = ledger.heap.filter(|&bytes| bytes > 0.0).and_then(|bytes| {
+        let raises = repeated(ctx).any(|outcome| outcome.raised().is_some());
+        match (capsules > 0, raises) {
+            (true, false) => Some(Leak::Bytes(bytes)),
+            (false, _) => Some(Leak::FailingBlocks),
+            // Either call may be the one; a case that makes only one of them says which.
+            (true, true) => None,
+        }
+    });
     let Some(growth) = ledger.growth else {
+        if let Some(bytes) = bytes {
+            return Some(bytes);
+        }
         // Without repetition nothing is confirmed.
         let is_off =
             ledger.source_references != 0 || ledger.blocks.is_some_and(|blocks| blocks != 0);
@@ -62,6 +76,8 @@ pub(super) fn leak(ctx: &Context) -> Option<Leak> {
         }
     } else if growth.blocks > 0 && grows(growth.blocks) {
         if capsules == 0 { Leak::FailingBlocks } else { Leak::Blocks(per_round(growth.blocks)) }
+    } else if let Some(bytes) = bytes {
+        bytes
     } else {
         Leak::Once
     })
@@ -91,6 +107,10 @@ pub(super) fn raises(ctx: &Context) -> bool {
 
 pub(super) fn growth_fact(per_round: f64) -> Fact {
     Fact { of: Of::Export, what: What::ReferenceGrowth, value: format!("{per_round:.2}") }
+}
+
+pub(super) fn heap_fact() -> Fact {
+    Fact { of: Of::Export, what: What::HeapGrowth, value: "True".into() }
 }
 
 fn refcount(ctx: &Context) -> Verdict {

@@ -293,6 +293,14 @@ fn deleter_frees_all(ctx: &Context) -> Verdict {
                 }],
             )
         }),
+        Some(life::Leak::Bytes(per_round)) => ctx.breaks(Grade::Violation, || {
+            evidence(
+                "heap",
+                "a deleter that frees all that the export allocated",
+                format!("{per_round:.0} bytes of the heap left behind by each round of exports"),
+                [life::heap_fact()],
+            )
+        }),
         Some(life::Leak::Failing(_) | life::Leak::FailingBlocks | life::Leak::Part(_)) => {
             Verdict::Silent
         }

@@ -193,6 +193,8 @@ pub enum What {
     SourceState,
     /// Blocks of memory per round of the case's calls that stay, with two decimals; in C only.
     MemoryGrowth,
+    /// `True` if the heap grows with every one of thousands of rounds of the case's calls.
+    HeapGrowth,
     /// The process dies; the value is the signal's name.
     Death,
     /// What the type holds under `__dlpack_c_exchange_api__`, in the words of [`Attribute`].

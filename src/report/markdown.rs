@@ -78,6 +78,7 @@ fn title(finding: &Finding) -> String {
             Death::Signal(_) => format!("process dies by {}", crash.death),
             Death::Exit(code) => format!("process exits with status {code}"),
             Death::Hang => "call does not come back".into(),
+            Death::Memory => "process uses up the memory".into(),
         },
         Cause::Violation(violation) => {
             let evidence = &violation.evidence;

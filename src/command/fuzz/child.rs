@@ -3,17 +3,17 @@
 use crate::command::arena::{self, Target};
 use crate::command::{At, Failure};
 use dlpack_fuzz::case::Case;
-use dlpack_fuzz::finding::{Cause, Death};
+use dlpack_fuzz::finding::{Cause, Crash, Death};
+use dlpack_fuzz::host::frames;
 use dlpack_fuzz::host::journal::{CASE_MAX, Journal, Snapshot};
 use dlpack_fuzz::host::outbox::{self, Outbox};
 use dlpack_fuzz::host::process::{self, LastWords};
 use dlpack_fuzz::host::steering::Steering;
+use dlpack_fuzz::host::trace;
 use dlpack_fuzz::host::worker::Found;
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 use std::process::{self as os, Command, ExitStatus, Stdio};
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 /// A target that dies this often in a row without running a case will not start at all.
@@ -28,12 +28,16 @@ pub struct Child {
     collected: HashSet<PathBuf>,
     vain: u32,
     begun_at_start: u64,
+    /// What it ran last.
+    program: PathBuf,
     running: Option<Running>,
 }
 
 struct Running {
     process: os::Child,
     log: LastWords,
+    /// How far it had come when it was last seen to come further.
+    seen: ((u64, u64), Instant),
 }
 
 /// What a session asks of each of its children.
@@ -42,12 +46,18 @@ pub struct Orders<'a> {
     /// The first is written to.
     pub corpus: &'a [PathBuf],
     pub deadline: Option<Instant>,
-    /// How long one case may take.
+    /// How long one case may take, and how many bytes of memory a process.
     pub case_limit: Duration,
+    pub memory_limit: u64,
     /// Cases that this child may run, over all its processes.
     pub runs: Option<u64>,
-    /// Raised when libFuzzer says that it stopped looking for leaks.
-    pub leaks_unwatched: Arc<AtomicBool>,
+}
+
+impl Orders<'_> {
+    /// The time is up.
+    pub fn is_over(&self) -> bool {
+        self.deadline.is_some_and(|deadline| Instant::now() >= deadline)
+    }
 }
 
 /// How a process ended.
@@ -70,6 +80,7 @@ impl Child {
             collected: HashSet::new(),
             vain: 0,
             begun_at_start: 0,
+            program: PathBuf::new(),
             running: None,
         })
     }
@@ -85,12 +96,15 @@ impl Child {
     /// Starts a process, unless time or runs are used up.
     pub fn start(&mut self, orders: &Orders) -> Result<(), Failure> {
         self.begun_at_start = self.journal.read().begun;
-        let mut command = Command::new(&orders.target.binary);
+        self.program = orders.target.binary.clone();
+        let mut command = Command::new(&self.program);
         command
             .args(orders.corpus)
             .arg(format!("-artifact_prefix={}/", artifacts(&self.folder).display()))
             .arg(format!("-max_len={CASE_MAX}"))
-            .arg(format!("-timeout={}", orders.case_limit.as_secs()))
+            // This command watches time, memory and leaks itself: it knows the case in flight, and libFuzzer's
+            // search for leaks after a single run takes as long as a thousand runs.
+            .args(["-timeout=0", "-rss_limit_mb=0", "-detect_leaks=0"])
             // Entropic looks through all rare features for each one a run shows: more than the case costs.
             .arg("-entropic=0");
         if let Some(deadline) = orders.deadline {
@@ -117,13 +131,9 @@ impl Child {
             .stderr(Stdio::piped());
         let mut process = process::tether(&mut command).spawn().at(&orders.target.binary)?;
         let errors = process.stderr.take().expect("it was asked for");
-        let unwatched = orders.leaks_unwatched.clone();
-        let log = LastWords::listen(errors, move |line| {
-            if line.contains("libFuzzer disabled leak detection") {
-                unwatched.store(true, Ordering::Relaxed);
-            }
-        });
-        self.running = Some(Running { process, log });
+        let log = LastWords::listen(errors, |_| {});
+        let seen = (self.journal.read().progress(), Instant::now());
+        self.running = Some(Running { process, log, seen });
         Ok(())
     }
 
@@ -132,11 +142,31 @@ impl Child {
         outbox::collect(&self.folder, &mut self.collected).at(&self.folder)
     }
 
-    /// How the process ended, if it has.
-    pub fn ending(&mut self) -> Result<Option<Ending>, Failure> {
+    /// How the process ended, if it has. One that hangs, or takes too much memory, is ended.
+    pub fn ending(&mut self, orders: &Orders) -> Result<Option<Ending>, Failure> {
         let Some(running) = &mut self.running else { return Ok(None) };
-        let Some(status) = running.process.try_wait().at(&self.folder)? else { return Ok(None) };
-        self.autopsy(status).map(Some)
+        if let Some(status) = running.process.try_wait().at(&self.folder)? {
+            return self.autopsy(arena::death(process::Death::of(status))).map(Some);
+        }
+        let state = self.journal.read();
+        if state.progress() != running.seen.0 || !state.in_flight() {
+            running.seen = (state.progress(), Instant::now());
+        }
+        let death = if running.seen.1.elapsed() > orders.case_limit {
+            Death::Hang
+        } else if process::resident(&running.process) > orders.memory_limit {
+            Death::Memory
+        } else {
+            return Ok(None);
+        };
+        process::signal(&running.process, trace::WHERE);
+        let deadline = Instant::now() + Duration::from_secs(1);
+        while !self.journal.has_whole_trace() && Instant::now() < deadline {
+            std::thread::sleep(Duration::from_millis(2));
+        }
+        process::signal(&running.process, libc::SIGKILL);
+        running.process.wait().at(&self.folder)?;
+        self.autopsy(death).map(Some)
     }
 
     /// Ends the process: politely first, so that libFuzzer finishes what it writes.
@@ -178,11 +208,13 @@ impl Child {
         steering.write(&path).at(&path)
     }
 
-    fn autopsy(&mut self, status: ExitStatus) -> Result<Ending, Failure> {
+    fn autopsy(&mut self, death: Death) -> Result<Ending, Failure> {
         let Some(running) = self.running.take() else { return Ok(Ending::Orderly) };
         let state = self.journal.read();
+        let signal = self.journal.trace().map(|trace| trace.signal);
+        let frames = frames::of(&self.journal, &Outbox::stack(&self.folder), &self.program);
         self.journal.settle();
-        if status.success() && !state.in_flight() {
+        if death == Death::Exit(0) && !state.in_flight() {
             return Ok(Ending::Orderly);
         }
         // The listener reads on for a moment after the pipe's writer is gone.
@@ -198,8 +230,7 @@ impl Child {
         }
         let Some(bytes) = bytes.filter(|_| self.vain < VAIN_STARTS) else {
             return Err(Failure::new(format!(
-                "the fuzz target ended ({}) and names no case{}",
-                process::Death::of(status),
+                "the fuzz target ended ({death}) and names no case{}",
                 last_line(&log)
             )));
         };
@@ -207,13 +238,16 @@ impl Child {
         if let Err(failure) = arena::own_defect(&case, &log) {
             return Ok(Ending::Defect { case, failure });
         }
-        let death = Cause::from(arena::death(process::Death::of(status)));
-        let cause = match death {
+        let crash = |death| Cause::Crash(Crash { death, frames: frames.clone() });
+        let cause = match (death, signal) {
             // These are the library's own doing; whatever the log says came before.
-            Cause::Crash(ref crash) if matches!(crash.death, Death::Signal(_) | Death::Exit(0)) => {
-                death
-            }
-            death => arena::cause_in(&log).unwrap_or(death),
+            (Death::Signal(_) | Death::Exit(0) | Death::Hang | Death::Memory, _) => crash(death),
+            // libFuzzer or a sanitizer caught the signal and exited.
+            (Death::Exit(_), signal) => match arena::cause_in(&log).filter(|told| !is_leak(told)) {
+                Some(Cause::Crash(told)) => crash(signal.map_or(told.death, Death::Signal)),
+                Some(violation) => violation,
+                None => crash(death),
+            },
         };
         Ok(Ending::Killed { case, cause })
     }
@@ -236,6 +270,11 @@ impl Drop for Child {
     fn drop(&mut self) {
         self.end();
     }
+}
+
+/// What LeakSanitizer says after a batch stands in the log, and is nobody's death.
+fn is_leak(told: &Cause) -> bool {
+    matches!(told, Cause::Violation(violation) if violation.evidence.key == "leak")
 }
 
 fn artifacts(folder: &Path) -> PathBuf {

@@ -57,10 +57,11 @@ pub fn build(
     Ok(Target { binary, variables })
 }
 
-/// A block that is too large must be a MemoryError, not the end: cases ask for petabytes. The user's own
-/// options come last and win.
+/// A block that is too large must be a MemoryError, not the end: cases ask for petabytes. Leaks are looked for after
+/// each batch of cases; at the exit nobody could say which case it was. The user's own options come last and win.
 fn sanitizer_options() -> OsString {
-    let mut options = OsString::from("allocator_may_return_null=1:detect_odr_violation=0");
+    let mut options =
+        OsString::from("allocator_may_return_null=1:detect_odr_violation=0:leak_check_at_exit=0");
     if let Some(own) = std::env::var_os("ASAN_OPTIONS") {
         options.push(":");
         options.push(own);

@@ -6,7 +6,7 @@ pub mod engine;
 
 use super::lab::Lab;
 use super::options::{Effort, Keeping, Reports, Sanitizer, Subject, project};
-use super::record::{Met, Recorder};
+use super::record::{Met, Recorded, Recorder};
 use super::summary::{self, Summary};
 use super::{At, Failure, Status};
 use child::{Child, Ending, Orders};
@@ -19,8 +19,7 @@ use dlpack_fuzz::host::scratch::Scratch;
 use dlpack_fuzz::host::steering::Steering;
 use std::path::PathBuf;
 use std::process::Stdio;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{self, Receiver, Sender};
 use std::time::{Duration, Instant};
 use summary::StatusLine;
@@ -65,8 +64,11 @@ pub struct Fuzz {
 /// Something that a child met, on its way to the recorder.
 type Meeting = (Case, Cause);
 
-/// On its way back: a case that killed a child, and the simplest that does.
-type Lesson = (Case, Case);
+/// On its way back: a case that killed a child, and what became of it; `None` if it could not be recorded.
+type Lesson = (Case, Option<Recorded>);
+
+/// How long a child that was killed waits to be told of what: as long as it takes to shrink two cases.
+const LESSON_LIMIT: Duration = Duration::from_secs(45);
 
 /// Numbers of the session that two threads share.
 #[derive(Default)]
@@ -96,9 +98,9 @@ impl Fuzz {
             target: &target,
             corpus: &corpus,
             case_limit: lab.case_limit(),
+            memory_limit: lab.memory_limit(),
             deadline: self.effort.time().map(|time| Instant::now() + time),
             runs: self.effort.runs.map(|runs| runs.div_ceil(jobs as u64)),
-            leaks_unwatched: Arc::new(AtomicBool::new(false)),
         };
         let scratch = Scratch::new().at(&std::env::temp_dir())?;
         let mut children = (0..jobs)
@@ -142,12 +144,6 @@ impl Fuzz {
         };
         summary.tell(&self.reports)?;
         outcome.and(closed)?;
-        if orders.leaks_unwatched.load(Ordering::Relaxed) {
-            return Err(Failure::new(
-                "libFuzzer disabled leak detection after every mutation: leaks were not watched from \
-                 then on. Some run leaves memory behind that it should not: a defect of dlpack-fuzz itself",
-            ));
-        }
         Ok(summary.status())
     }
 }
@@ -173,18 +169,24 @@ impl Session<'_> {
         for child in children.iter_mut() {
             child.start(self.orders)?;
         }
-        let mut shown = (Instant::now(), 0, false);
-        while children.iter().any(Child::is_running) && !process::is_interrupted() {
-            std::thread::sleep(Duration::from_millis(100));
-            for child in children.iter_mut() {
-                let ending = child.ending()?;
+        let mut shown = (Instant::now(), 0);
+        // By child, the case that killed its process, until it is known what of: a new process would only die of the
+        // same again.
+        let mut waiting: Vec<Option<(Case, Instant)>> = children.iter().map(|_| None).collect();
+        while (children.iter().any(Child::is_running) || waiting.iter().any(Option::is_some))
+            && !process::is_interrupted()
+            && !self.orders.is_over()
+        {
+            std::thread::sleep(Duration::from_millis(50));
+            for (child, waits) in children.iter_mut().zip(&mut waiting) {
+                let ending = child.ending(self.orders)?;
                 // After the end was seen, so that what was left just before it is not missed.
                 self.take(child, &meetings)?;
                 match ending {
                     None | Some(Ending::Orderly) => continue,
                     Some(Ending::Killed { case, cause }) => {
                         self.tally.crashes.fetch_add(1, Ordering::Relaxed);
-                        steering.go_round(&case);
+                        *waits = Some((case.clone(), Instant::now()));
                         // The recorder ends early only with a failure of its own, which is told then.
                         let _ = meetings.send((case, cause));
                     }
@@ -192,35 +194,42 @@ impl Session<'_> {
                         self.line.say(&format!("{failure}"));
                         steering.go_round(&case);
                         defect = Err(failure);
+                        child.steer(&steering)?;
+                        child.start(self.orders)?;
                     }
                 }
-                child.steer(&steering)?;
-                child.start(self.orders)?;
             }
-            if learn(&mut steering, &lessons) {
-                for child in children.iter_mut().filter(|child| child.is_running()) {
-                    // One that has just died is looked at first.
+            let before = steering.clone();
+            let lessons: Vec<Lesson> = lessons.try_iter().collect();
+            for (case, recorded) in &lessons {
+                match recorded {
+                    Some(recorded) => recorded.teach(case, &mut steering),
+                    None => steering.go_round(case),
+                }
+            }
+            for (child, waits) in children.iter_mut().zip(&mut waiting) {
+                let is_told = waits.take_if(|(killer, since)| {
+                    lessons.iter().any(|(case, _)| case == killer) || since.elapsed() > LESSON_LIMIT
+                });
+                if is_told.is_some() {
+                    child.steer(&steering)?;
+                    child.start(self.orders)?;
+                } else if steering != before && child.is_running() {
                     child.steer(&steering)?;
                     child.renew(self.orders)?;
                 }
-            }
-            if self.orders.leaks_unwatched.load(Ordering::Relaxed) && !shown.2 {
-                shown.2 = true;
-                self.line.say(
-                    "DEFECT of dlpack-fuzz: libFuzzer disabled leak detection after every mutation",
-                );
             }
             let since = shown.0.elapsed();
             if since >= Duration::from_secs(1) {
                 let state = total(children);
                 let rate = state.begun.saturating_sub(shown.1) as f64 / since.as_secs_f64();
                 self.show(&state, rate as u64);
-                shown = (Instant::now(), state.begun, shown.2);
+                shown = (Instant::now(), state.begun);
             }
         }
         for child in children.iter_mut() {
             // One may have been killed since it was last looked at.
-            if let Some(Ending::Killed { case, cause }) = child.ending()? {
+            if let Some(Ending::Killed { case, cause }) = child.ending(self.orders)? {
                 self.tally.crashes.fetch_add(1, Ordering::Relaxed);
                 let _ = meetings.send((case, cause));
             }
@@ -267,11 +276,15 @@ fn record(
         let is_death = matches!(cause, Cause::Crash(_));
         match recorder.record(&case, cause) {
             Ok(recorded) => {
-                if let (true, Some(simplest)) = (is_death, recorded.simplest) {
-                    // The session may be over.
-                    let _ = teacher.send((case, simplest));
+                let is_new = matches!(recorded.met, Met::New);
+                if matches!(recorded.met, Met::Gone) {
+                    line.say(&format!("a child was killed, and not by its case: {case}"));
                 }
-                if !matches!(recorded.met, Met::New) {
+                if is_death {
+                    // The session may be over.
+                    let _ = teacher.send((case, Some(recorded)));
+                }
+                if !is_new {
                     continue;
                 }
                 tally.findings.fetch_add(1, Ordering::Relaxed);
@@ -283,20 +296,11 @@ fn record(
             Err(failure) => {
                 line.say(&failure.to_string());
                 failed = Err(failure);
+                let _ = teacher.send((case, None));
             }
         }
     }
     failed
-}
-
-/// Takes what the recorder has found out since; whether that was anything.
-fn learn(steering: &mut Steering, lessons: &Receiver<Lesson>) -> bool {
-    let mut is_wiser = false;
-    for (case, simplest) in lessons.try_iter() {
-        steering.learn(&case, &simplest);
-        is_wiser = true;
-    }
-    is_wiser
 }
 
 /// The children's journals in one.

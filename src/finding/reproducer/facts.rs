@@ -12,6 +12,7 @@ pub fn needs_result(what: What) -> bool {
                 | What::ReferenceGrowth
                 | What::ArgumentReferences
                 | What::MemoryGrowth
+                | What::HeapGrowth
                 | What::PendingError
         )
 }
@@ -60,6 +61,7 @@ pub fn part(what: What) -> &'static str {
         What::ReferenceGrowth => "reference_growth",
         What::ArgumentReferences => "argument_references",
         What::MemoryGrowth => "memory_growth",
+        What::HeapGrowth => "heap_growth",
         What::PendingError => "pending_error",
         What::Aligned => "aligned",
         What::SourceState => "source_state",

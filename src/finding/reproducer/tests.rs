@@ -1,5 +1,6 @@
 use super::template::template;
 use super::*;
+use crate::finding::Death;
 use crate::oracle::{Evidence, Grade};
 
 fn script(cause: &Cause, case: &str, build: &str) -> String {

@@ -15,6 +15,7 @@ mod held;
 mod narrow;
 mod script;
 
+use super::heap::Slope;
 use super::session::{GROWTH_ROUNDS, WARM_UP_ROUNDS, is_off, needed};
 use super::{Detail, Error, Versions, consumer};
 use crate::abi::backend::{self, Answer, Array, Built};
@@ -49,6 +50,8 @@ pub struct Session {
     filled: (Contents, usize),
     /// The source's memory before the exports, where it is not the contents.
     snapshot: Vec<u8>,
+    /// A sign of life, given during what takes long.
+    pub(super) pulse: Box<dyn Fn()>,
 }
 
 /// An array that was built and is to be released.
@@ -68,6 +71,7 @@ impl Session {
             contents: Vec::new(),
             filled: (Contents(7), 0),
             snapshot: Vec::new(),
+            pulse: Box::new(|| ()),
         };
         let newest = crate::case::Probe::Version199.call(&Call::default(), DLDevice::CPU);
         let case = Case { tensor: Tensor::plain(), call: newest, probes: Default::default() };
@@ -109,6 +113,9 @@ impl Session {
         let mut seen = self.run_once(case, detail)?;
         if is_off(&seen.ledger) {
             seen.ledger.growth = Some(self.measure_growth(case)?);
+        }
+        if detail == Detail::Full {
+            seen.ledger.heap = self.measure_heap(case)?;
         }
         Ok(seen)
     }
@@ -172,20 +179,8 @@ impl Session {
     fn measure_growth(&mut self, case: &Case) -> Result<Growth, Inexpressible> {
         let built = self.build(&case.tensor)?;
         let own = self.device(&built);
-        let probes = case.probes.iter().filter(|&probe| has_meaning(probe));
-        let calls: Vec<_> = std::iter::once(case.call.clone())
-            .chain(probes.map(|probe| probe.call(&case.call, own)))
-            .filter_map(|call| arguments(&call, own).ok())
-            .collect();
-        let rounds = |count: u32| {
-            for _ in 0..count {
-                for call in &calls {
-                    let mut held = SmallVec::new();
-                    self.export(&built, case.tensor.dtype, call, Detail::Brief, &mut held);
-                    delete(&held);
-                }
-            }
-        };
+        let calls = calls_of(case, own);
+        let rounds = |count| (0..count).for_each(|_| self.round(&built, case, &calls));
         rounds(WARM_UP_ROUNDS);
         let before = self.references(&built);
         rounds(GROWTH_ROUNDS);
@@ -200,6 +195,28 @@ impl Session {
             }
         }
         Ok(Growth { rounds: GROWTH_ROUNDS, references, blocks, argument_references: 0 })
+    }
+
+    /// Bytes of the heap that the case's calls on one array leave behind.
+    fn measure_heap(&mut self, case: &Case) -> Result<Option<f64>, Inexpressible> {
+        let built = self.build(&case.tensor)?;
+        let calls = calls_of(case, self.device(&built));
+        let slope = Slope { pulse: &*self.pulse, settle: &|| () };
+        let Ok(heap) = slope.of(|| {
+            self.round(&built, case, &calls);
+            Ok::<_, std::convert::Infallible>(())
+        });
+        self.release(&built);
+        Ok(heap)
+    }
+
+    /// Makes the calls once and deletes what they return.
+    fn round(&self, built: &Subject, case: &Case, calls: &[backend::Call]) {
+        for call in calls {
+            let mut held = SmallVec::new();
+            self.export(built, case.tensor.dtype, call, Detail::Brief, &mut held);
+            delete(&held);
+        }
     }
 
     fn build(&mut self, tensor: &Tensor) -> Result<Subject, Inexpressible> {
@@ -386,6 +403,15 @@ impl Session {
             if is_filled { self.contents.starts_with(memory) } else { self.snapshot == memory };
         if is_same { Ok(()) } else { Err("the values changed".into()) }
     }
+}
+
+/// The case's call and its probes, as far as C can pass them.
+fn calls_of(case: &Case, own: DLDevice) -> Vec<backend::Call> {
+    let probes = case.probes.iter().filter(|&probe| has_meaning(probe));
+    std::iter::once(case.call.clone())
+        .chain(probes.map(|probe| probe.call(&case.call, own)))
+        .filter_map(|call| arguments(&call, own).ok())
+        .collect()
 }
 
 /// What the header promises of every exporter behind it.

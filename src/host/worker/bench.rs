@@ -3,8 +3,11 @@
 use super::{Broken, Found, Reply, Request};
 use crate::case::Case;
 use crate::host::journal::Journal;
+use crate::host::watch::Watch;
 use crate::host::{Detail, Error, Session};
 use crate::oracle::{self, Grade, Profile, Violation};
+use std::borrow::Cow;
+use std::collections::HashMap;
 use std::fs::File;
 use std::io::{BufRead, BufWriter, Write};
 use std::os::fd::{AsRawFd, FromRawFd};
@@ -38,6 +41,9 @@ impl Outlet {
         self.0.flush()
     }
 }
+
+/// By rule and key, the weight of the simplest case that was told.
+type Reported = HashMap<(&'static str, Cow<'static, str>, Grade), u64>;
 
 /// The child's side: what it works with.
 pub struct Bench<'a> {
@@ -111,14 +117,16 @@ impl Bench<'_> {
     }
 
     fn sweep(&mut self, from: u64, step: u64, outlet: &mut Outlet) -> std::io::Result<Reply> {
-        let mut reported = std::collections::HashMap::new();
+        let mut reported = Reported::new();
+        let mut watch = Watch::default();
         let (cases, case_at) = self.sweep;
         for place in (from..cases).step_by(step.max(1) as usize) {
             let case = case_at(place);
             if (self.steers)(&case) {
                 continue;
             }
-            self.journal.begin_at(place, &case.encode());
+            let bytes = case.encode();
+            self.journal.begin_at(place, &bytes);
             let Ok(seen) = self.session.run(&case, Detail::Brief) else {
                 self.journal.end(None);
                 continue;
@@ -126,23 +134,59 @@ impl Bench<'_> {
             let judgement = oracle::judge(&case, &seen, &self.profile, Grade::Info);
             self.journal.count(&judgement);
             self.journal.end(Some(&judgement));
-            for violation in judgement.violations {
-                if (self.is_known)(&case, &violation) {
-                    continue;
-                }
-                // A fault that shows in every tenth case need not be told a hundred thousand times; the
-                // simplest of the cases that show it is worth more than the first.
-                let weight = crate::case::weight(&case);
-                let fault = (violation.rule, violation.evidence.key.clone(), violation.grade);
-                let lightest = reported.entry(fault).or_insert(u64::MAX);
-                if weight < *lightest {
-                    *lightest = weight;
-                    let found = Found { case: case.to_string(), broken: violation.into() };
-                    outlet.send(&Reply::Found(found))?;
-                }
+            self.report(&case, judgement.violations, &mut reported, outlet)?;
+            if watch.note(&bytes) {
+                self.search(&mut watch, &mut reported, outlet)?;
             }
         }
+        self.search(&mut watch, &mut reported, outlet)?;
         Ok(Reply::Swept)
+    }
+
+    /// Sends violations that are new. A fault that shows in every tenth case need not be told a hundred thousand
+    /// times; the simplest of the cases that show it is worth more than the first.
+    fn report(
+        &self,
+        case: &Case,
+        violations: Vec<Violation>,
+        reported: &mut Reported,
+        outlet: &mut Outlet,
+    ) -> std::io::Result<()> {
+        for violation in violations {
+            if (self.is_known)(case, &violation) {
+                continue;
+            }
+            let weight = crate::case::weight(case);
+            let fault = (violation.rule, violation.evidence.key.clone(), violation.grade);
+            let lightest = reported.entry(fault).or_insert(u64::MAX);
+            if weight < *lightest {
+                *lightest = weight;
+                let found = Found { case: case.to_string(), broken: violation.into() };
+                outlet.send(&Reply::Found(found))?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Ends a batch of the watch, and judges the case that makes the heap grow, if there is one.
+    fn search(
+        &mut self,
+        watch: &mut Watch,
+        reported: &mut Reported,
+        outlet: &mut Outlet,
+    ) -> std::io::Result<()> {
+        let suspect = watch.look(|bytes| {
+            self.journal.repeat(bytes);
+            let _ = self.session.run(&Case::decode(bytes), Detail::Brief);
+            self.journal.end(None);
+        });
+        let Some(case) = suspect else { return Ok(()) };
+        self.journal.repeat(&case.encode());
+        let seen = self.session.run(&case, Detail::Full);
+        self.journal.end(None);
+        let Ok(seen) = seen else { return Ok(()) };
+        let judgement = oracle::judge(&case, &seen, &self.profile, Grade::Violation);
+        self.report(&case, judgement.violations, reported, outlet)
     }
 }
 

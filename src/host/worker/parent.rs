@@ -1,19 +1,23 @@
 //! The parent's side of a worker: asks, waits, and starts the child anew when it is gone.
 
-use super::{Answer, Broken, Fatality, Found, Launch, Reply, Request, Stretch, journal};
+use super::{Answer, Broken, Fatality, Found, Launch, Reply, Request, Stretch, journal, stack};
 use crate::case::Case;
 use crate::host::journal::Journal;
 use crate::host::process::{self, Death, LastWords};
 use crate::host::scratch::Scratch;
-use crate::host::{Error, Versions};
+use crate::host::{Error, Versions, frames, trace};
 use crate::oracle::{Grade, Judgement, RuleSet};
 use std::io::{BufRead, BufReader, Write};
 use std::process::{Child, ChildStdin, Command, Stdio};
 use std::sync::mpsc::{self, RecvTimeoutError};
 use std::time::{Duration, Instant};
 
+/// How often a child is looked at.
+const TICK: Duration = Duration::from_millis(50);
 /// How long an interpreter may take to start and to import the library, on a busy machine.
 const START_LIMIT: Duration = Duration::from_secs(120);
+/// How long a child that hangs may take to write where it does.
+const TRACE_LIMIT: Duration = Duration::from_secs(1);
 /// A hang is believed when a second run takes this many times the limit.
 pub const PATIENCE: u32 = 10;
 
@@ -24,6 +28,8 @@ pub struct Worker {
     running: Option<Running>,
     versions: Versions,
     sweep_len: u64,
+    /// Where it was seen to hang with all patience.
+    hangs: Vec<Vec<String>>,
     /// Holds the journal's file.
     scratch: Scratch,
 }
@@ -54,7 +60,9 @@ impl Worker {
             ))
         })?;
         let versions = Versions::default();
-        let mut worker = Self { launch, journal, running: None, versions, sweep_len: 0, scratch };
+        let hangs = Vec::new();
+        let mut worker =
+            Self { launch, journal, running: None, versions, sweep_len: 0, hangs, scratch };
         worker.running()?;
         Ok(worker)
     }
@@ -74,15 +82,21 @@ impl Worker {
         journal(&self.scratch.path().join("journal"))
     }
 
-    /// Runs and judges one case. A hang is only believed when it repeats with ten times the limit.
+    /// Runs and judges one case. A hang is only believed when it repeats with ten times the limit, or is in the
+    /// place of one that was believed.
     pub fn judge(&mut self, case: &Case, grade: Grade) -> Result<Answer, Error> {
-        let answer = self.judge_within(case, grade, self.launch.limit)?;
-        match &answer {
-            Answer::Died(Fatality { death: Death::Hang(_), .. }) => {
-                self.judge_within(case, grade, PATIENCE * self.launch.limit)
-            }
-            _ => Ok(answer),
+        match self.judge_within(case, grade, self.launch.limit)? {
+            Answer::Died(it) if is_hang(&it) && !self.hangs.contains(&it.frames) => {}
+            answer => return Ok(answer),
         }
+        let answer = self.judge_within(case, grade, PATIENCE * self.launch.limit)?;
+        if let Answer::Died(it) = &answer
+            && is_hang(it)
+            && !it.frames.is_empty()
+        {
+            self.hangs.push(it.frames.clone());
+        }
+        Ok(answer)
     }
 
     /// Python statements that leave the case's array in `x`.
@@ -133,22 +147,25 @@ impl Worker {
     ) -> Result<Stretch, Error> {
         let limit = self.launch.limit;
         self.send(&Request::Sweep { from, step })?;
-        let mut seen = (0, Instant::now());
+        let mut seen = (self.journal.read().progress(), Instant::now());
         loop {
-            match self.receive(Duration::from_millis(100))? {
+            match self.receive(TICK)? {
                 Ok(Reply::Found(event)) => found(event),
                 Ok(Reply::Swept) => return Ok(Stretch::Over),
                 Ok(Reply::Failed(reason)) => return Err(Error(reason)),
                 Ok(other) => return Err(Error(format!("a worker answered {other:?} to a sweep"))),
                 Err(Silence::TooLong) => {
-                    let done = self.journal.read().done;
-                    if done != seen.0 {
-                        seen = (done, Instant::now());
+                    let progress = self.journal.read().progress();
+                    if progress != seen.0 {
+                        seen = (progress, Instant::now());
                     }
                     if stop() {
                         self.running = None;
                         self.journal.settle();
                         return Ok(Stretch::Stopped);
+                    }
+                    if self.is_too_large() {
+                        return self.after_death(Death::Memory, from);
                     }
                     if seen.1.elapsed() > limit && self.journal.read().in_flight() {
                         return self.after_death(Death::Hang(limit), from);
@@ -167,6 +184,9 @@ impl Worker {
         let fatality = self.bury(death);
         let state = self.journal.read();
         self.journal.settle();
+        if !state.in_flight() && matches!(death, Death::Hang(_) | Death::Memory) {
+            return Ok(Stretch::Disturbed { place: state.place });
+        }
         if !state.in_flight() {
             return Err(Error(format!(
                 "a worker died ({}) between two cases near place {from} of the sweep{}",
@@ -208,17 +228,27 @@ impl Worker {
         limit: Duration,
     ) -> Result<Result<Reply, Fatality>, Error> {
         self.send(request)?;
-        match self.receive(limit)? {
-            Ok(reply) => Ok(Ok(reply)),
-            Err(silence) => {
-                let death = match silence {
-                    Silence::TooLong => Death::Hang(limit),
-                    Silence::Ended => self.reap(),
-                };
-                let fatality = self.bury(death);
-                self.journal.settle();
-                Ok(Err(fatality))
-            }
+        let mut seen = (self.journal.read().progress(), Instant::now());
+        loop {
+            let death = match self.receive(TICK.min(limit))? {
+                Ok(reply) => return Ok(Ok(reply)),
+                Err(Silence::Ended) => self.reap(),
+                Err(Silence::TooLong) if self.is_too_large() => Death::Memory,
+                Err(Silence::TooLong) => {
+                    let progress = self.journal.read().progress();
+                    if progress != seen.0 {
+                        // It was measuring: it has as much time again.
+                        seen = (progress, Instant::now());
+                    }
+                    if seen.1.elapsed() < limit {
+                        continue;
+                    }
+                    Death::Hang(limit)
+                }
+            };
+            let fatality = self.bury(death);
+            self.journal.settle();
+            return Ok(Err(fatality));
         }
     }
 
@@ -257,13 +287,33 @@ impl Worker {
         let last_words = match self.running.take() {
             None => String::new(),
             Some(mut running) => {
+                if matches!(death, Death::Hang(_) | Death::Memory) {
+                    self.ask_where(&running.child);
+                }
                 running.end();
                 // The listener reads on for a moment after the pipe's writer is gone.
                 std::thread::sleep(Duration::from_millis(20));
                 running.last_words.text()
             }
         };
-        Fatality { death, last_words }
+        let stack = stack(&self.scratch.path().join("journal"));
+        let frames = frames::of(&self.journal, &stack, &self.launch.program);
+        Fatality { death, last_words, frames }
+    }
+
+    /// Lets a child that runs on write where it does.
+    fn ask_where(&self, child: &Child) {
+        process::signal(child, trace::WHERE);
+        let deadline = Instant::now() + TRACE_LIMIT;
+        while !self.journal.has_whole_trace() && Instant::now() < deadline {
+            std::thread::sleep(Duration::from_millis(2));
+        }
+    }
+
+    /// The child occupies more memory than it may.
+    fn is_too_large(&self) -> bool {
+        let running = self.running.as_ref();
+        running.is_some_and(|running| process::resident(&running.child) > self.launch.memory)
     }
 
     /// The child, started if there is none.
@@ -348,6 +398,10 @@ impl Drop for Running {
             self.end();
         }
     }
+}
+
+fn is_hang(fatality: &Fatality) -> bool {
+    matches!(fatality.death, Death::Hang(_))
 }
 
 /// The last line of what a process said, to be put into a sentence.

@@ -49,6 +49,14 @@ pub(super) fn destructor_unconsumed(ctx: &Context) -> Verdict {
                 [],
             )
         }),
+        Some(life::Leak::Bytes(per_round)) => ctx.breaks(Grade::Violation, || {
+            evidence(
+                "heap",
+                "all memory back when capsules are dropped",
+                format!("{per_round:.0} bytes of the heap left behind by each round of dropped capsules"),
+                [life::heap_fact()],
+            )
+        }),
         Some(life::Leak::Failing(_) | life::Leak::FailingBlocks | life::Leak::Part(_)) => Verdict::Silent,
     }
 }

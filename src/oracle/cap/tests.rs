@@ -114,6 +114,12 @@ fn a_dropped_capsule_releases_everything() {
     references.assert_only(id, Grade::Violation);
     let blocks = Scene::plain().edit(|it| growing(it, 0, 1000));
     blocks.assert_only(id, Grade::Violation);
+    // What no count knows of, if all calls of the case return capsules.
+    let heap = Scene::plain().edit(|it| it.seen.ledger.heap = Some(128.0));
+    heap.assert_only(id, Grade::Violation);
+    assert_eq!(Scene::plain().edit(|it| it.seen.ledger.heap = Some(0.0)).said(id), Said::Holds);
+    let either = heap.with_raised(Probe::Version10, ErrorClass::Buffer);
+    assert_eq!(either.said(id), Said::Holds);
     // A cache takes one reference, whatever the number of rounds (P-BASELINE).
     let cache = Scene::plain().edit(|it| growing(it, 1, 2));
     assert_eq!(cache.said(id), Said::Holds);

@@ -1,0 +1,119 @@
+//! A **watch** over the heap while cases run: which case leaves memory behind that nobody counts.
+//!
+//! Goes in: every case that was run. Comes out, after a batch over which the heap grew, the case that makes it
+//! grow, found by running halves of the batch again; whether it is a leak is for the session to measure and for
+//! the oracle to say. Caches grow too: each search that finds nothing makes the next one rarer.
+
+use super::heap;
+use crate::case::Case;
+use std::time::{Duration, Instant};
+
+/// Cases between two readings: a leak of every tenth case is then far above what stays by chance.
+const BATCH: usize = 4096;
+/// The time between two readings, where cases are slow.
+const INTERVAL: Duration = Duration::from_secs(2);
+/// Cases between two looks at the clock.
+const TICK: usize = 64;
+/// What may stay behind a batch by chance: spare blocks of the allocator, names, tables.
+const CHANCE: i64 = 1024;
+/// The smallest block there is.
+const BLOCK: i64 = 16;
+/// At most this many batches are passed over after a search in vain.
+const LONGEST_REST: u32 = 64;
+
+#[derive(Debug)]
+pub struct Watch {
+    /// The cases' bytes.
+    batch: Vec<Vec<u8>>,
+    /// The batch's length; longer vectors are kept for their room.
+    length: usize,
+    /// Live bytes when the batch began.
+    level: Option<i64>,
+    began: Instant,
+    /// LeakSanitizer has found something that it will find for ever.
+    has_lost: bool,
+    /// Batches to pass over, and how many it will be the next time.
+    rest: u32,
+    next_rest: u32,
+}
+
+impl Default for Watch {
+    fn default() -> Self {
+        Self {
+            batch: Vec::new(),
+            length: 0,
+            level: None,
+            began: Instant::now(),
+            has_lost: false,
+            rest: 0,
+            next_rest: 1,
+        }
+    }
+}
+
+impl Watch {
+    /// Takes a case that was run; whether the batch is at its end.
+    pub fn note(&mut self, bytes: &[u8]) -> bool {
+        match self.batch.get_mut(self.length) {
+            Some(room) => {
+                room.clear();
+                room.extend_from_slice(bytes);
+            }
+            None => self.batch.push(bytes.to_vec()),
+        }
+        self.length += 1;
+        self.length == BATCH || self.length.is_multiple_of(TICK) && self.began.elapsed() >= INTERVAL
+    }
+
+    /// Ends the batch: the case that makes the heap grow, if it grew. `run` runs a case of the batch again.
+    pub fn look(&mut self, mut run: impl FnMut(&[u8])) -> Option<Case> {
+        let before = self.level;
+        let length = std::mem::take(&mut self.length);
+        let mut found = None;
+        if let Some(before) = before {
+            let is_lost = self.finds_lost_blocks();
+            let grown = heap::live_bytes().map_or(0, |after| after - before);
+            if is_lost || self.rest == 0 && grown > CHANCE {
+                found = search(&self.batch[..length], &mut run);
+                self.rest = self.next_rest;
+                self.next_rest = (2 * self.next_rest).min(LONGEST_REST);
+            } else {
+                self.rest = self.rest.saturating_sub(1);
+            }
+        }
+        self.level = heap::live_bytes();
+        self.began = Instant::now();
+        found
+    }
+
+    /// LeakSanitizer finds something for the first time.
+    fn finds_lost_blocks(&mut self) -> bool {
+        let is_lost = !self.has_lost && heap::has_lost_blocks();
+        self.has_lost |= is_lost;
+        is_lost
+    }
+}
+
+/// Halves the batch as long as a half leaves something behind, and takes the half that leaves more.
+fn search(batch: &[Vec<u8>], run: &mut impl FnMut(&[u8])) -> Option<Case> {
+    let mut growth = |cases: &[Vec<u8>]| {
+        let before = heap::live_bytes();
+        cases.iter().for_each(|bytes| run(bytes));
+        heap::live_bytes().zip(before).map_or(0, |(after, before)| after - before)
+    };
+    // Once for what is kept by whoever meets a case for the first time.
+    growth(batch);
+    if growth(batch) < BLOCK {
+        return None;
+    }
+    let mut suspects = batch;
+    while suspects.len() > 1 {
+        let (one, other) = suspects.split_at(suspects.len() / 2);
+        let grown = (growth(one), growth(other));
+        if grown.0.max(grown.1) < BLOCK {
+            return None;
+        }
+        suspects = if grown.0 >= grown.1 { one } else { other };
+    }
+    suspects.first().map(|bytes| Case::decode(bytes))
+}
