@@ -6,7 +6,7 @@ mod common;
 use common::parallel;
 use dlpack_fuzz::abi::DLDevice;
 use dlpack_fuzz::case::{Case, Rng, Vocabulary, draw_steps, generate};
-use dlpack_fuzz::finding::{Cause, ReproInput, Reproduced, confirm, reproducer};
+use dlpack_fuzz::finding::{Cause, Limits, ReproInput, Reproduced, confirm, reproducer};
 use dlpack_fuzz::host::{Detail, Options, Session};
 use dlpack_fuzz::oracle::{Grade, Profile, catalogue, judge, planted, rules};
 use std::collections::{BTreeMap, BTreeSet};
@@ -175,7 +175,7 @@ const UNDECIDED: [(&str, &str); 0] = [];
 
 #[test]
 fn each_fault_is_shown_by_its_script_and_not_on_the_lawful_twin() {
-    let limit = Duration::from_secs(60);
+    let limit = Limits { time: Duration::from_secs(60), memory: 2 << 30 };
     let check = |fault: &Fault| {
         let mut wrong = Vec::new();
         let Some(accused) = RESULTS[&fault.name].get(&(&*fault.rule, fault.grade)) else {

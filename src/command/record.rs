@@ -91,7 +91,8 @@ pub enum Met {
     Again,
     /// A new finding, the last of [`Recorder::kept`].
     New,
-    /// It took too long once, or was killed, and not again: a busy machine, or somebody who kills processes.
+    /// It took too long or too much once, or was killed, and not again: a busy machine, what earlier cases left
+    /// behind, or somebody who kills processes.
     Gone,
     /// There was no time to look into it.
     Passed,
@@ -365,7 +366,8 @@ fn known_to(lab: &Lab, case: &Case, cause: &Cause, versions: &Versions) -> bool 
 /// What somebody else can do to a process too; it must show again to be the exporter's.
 fn is_from_outside(cause: &Cause) -> bool {
     let killed = [libc::SIGKILL, libc::SIGTERM, libc::SIGHUP, libc::SIGINT].map(Death::Signal);
-    is_hang(cause) || matches!(cause, Cause::Crash(crash) if killed.contains(&crash.death))
+    let is_limit = |death| matches!(death, Death::Hang | Death::Memory);
+    matches!(cause, Cause::Crash(crash) if is_limit(crash.death) || killed.contains(&crash.death))
 }
 
 fn is_hang(cause: &Cause) -> bool {

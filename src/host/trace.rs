@@ -10,6 +10,7 @@
 //! itself, the system ends the process by the same signal.
 
 use std::path::PathBuf;
+use std::sync::OnceLock;
 use std::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release};
 use std::sync::atomic::{AtomicPtr, AtomicU32, AtomicU64};
 
@@ -89,8 +90,7 @@ static PAGE: AtomicPtr<Page> = AtomicPtr::new(std::ptr::null_mut());
 /// The signal that makes `faulthandler` write; 0 if it was not asked to.
 static PYTHON: AtomicU32 = AtomicU32::new(0);
 /// By place in `FATAL` and `WISHES`, who handled the signal before.
-static mut BEFORE: [std::mem::MaybeUninit<libc::sigaction>; FATAL.len() + WISHES.len()] =
-    [std::mem::MaybeUninit::uninit(); FATAL.len() + WISHES.len()];
+static BEFORE: OnceLock<[libc::sigaction; FATAL.len() + WISHES.len()]> = OnceLock::new();
 
 /// From now on a signal that ends this process leaves a trace in the page, and then does what it did before. To be
 /// called once, on the thread that runs the cases, after everybody else has installed handlers: a handler that a
@@ -116,12 +116,16 @@ pub fn install(page: &'static Page) {
         }
         let mut frame = [std::ptr::null_mut(); 1];
         libc::backtrace(frame.as_mut_ptr(), 1);
-        let before = (&raw mut BEFORE).cast::<libc::sigaction>();
+        let mut before: [libc::sigaction; FATAL.len() + WISHES.len()] = std::mem::zeroed();
+        for (signal, before) in FATAL.into_iter().chain(WISHES).zip(&mut before) {
+            libc::sigaction(signal, std::ptr::null(), before);
+        }
+        let _ = BEFORE.set(before);
         let mut action: libc::sigaction = std::mem::zeroed();
         action.sa_sigaction = handle as *const () as usize;
         action.sa_flags = libc::SA_SIGINFO | libc::SA_ONSTACK | libc::SA_RESTART;
-        for (place, signal) in FATAL.into_iter().chain(WISHES).enumerate() {
-            libc::sigaction(signal, &action, before.add(place));
+        for signal in FATAL.into_iter().chain(WISHES) {
+            libc::sigaction(signal, &action, std::ptr::null_mut());
         }
         libc::sigaction(WHERE, &action, std::ptr::null_mut());
     }
@@ -148,9 +152,10 @@ extern "C" fn handle(signal: libc::c_int, info: *mut libc::siginfo_t, context: *
         }
         page.is_whole.store(1, Release);
     }
-    if let Some(place) = FATAL.iter().chain(&WISHES).position(|known| *known == signal) {
-        // SAFETY: `install` has written all of them.
-        unsafe { hand_on((*(&raw const BEFORE))[place].assume_init_ref(), signal, info, context) };
+    let place = FATAL.iter().chain(&WISHES).position(|known| *known == signal);
+    if let (Some(place), Some(before)) = (place, BEFORE.get()) {
+        // SAFETY: this is the handler of the signal.
+        unsafe { hand_on(&before[place], signal, info, context) };
     }
 }
 

@@ -5,11 +5,14 @@
 //! the oracle to say. Caches grow too: each search that finds nothing makes the next one rarer.
 
 use super::heap;
-use crate::case::Case;
+use crate::case::{Case, MAX_ENCODED};
+use std::ops::Range;
 use std::time::{Duration, Instant};
 
 /// Cases between two readings: a leak of every tenth case is then far above what stays by chance.
 const BATCH: usize = 4096;
+/// Bytes of a batch; most cases have less than a hundred.
+const ROOM: usize = 1 << 20;
 /// The time between two readings, where cases are slow.
 const INTERVAL: Duration = Duration::from_secs(2);
 /// Cases between two looks at the clock.
@@ -23,10 +26,10 @@ const LONGEST_REST: u32 = 64;
 
 #[derive(Debug)]
 pub struct Watch {
-    /// The cases' bytes.
-    batch: Vec<Vec<u8>>,
-    /// The batch's length; longer vectors are kept for their room.
-    length: usize,
+    /// The cases' bytes in a row, and where each ends. Both have their room from the start: libFuzzer looks for leaks
+    /// after every run that allocates what it does not free.
+    bytes: Vec<u8>,
+    ends: Vec<usize>,
     /// Live bytes when the batch began.
     level: Option<i64>,
     began: Instant,
@@ -40,8 +43,8 @@ pub struct Watch {
 impl Default for Watch {
     fn default() -> Self {
         Self {
-            batch: Vec::new(),
-            length: 0,
+            bytes: Vec::with_capacity(ROOM),
+            ends: Vec::with_capacity(BATCH),
             level: None,
             began: Instant::now(),
             has_lost: false,
@@ -54,33 +57,29 @@ impl Default for Watch {
 impl Watch {
     /// Takes a case that was run; whether the batch is at its end.
     pub fn note(&mut self, bytes: &[u8]) -> bool {
-        match self.batch.get_mut(self.length) {
-            Some(room) => {
-                room.clear();
-                room.extend_from_slice(bytes);
-            }
-            None => self.batch.push(bytes.to_vec()),
-        }
-        self.length += 1;
-        self.length == BATCH || self.length.is_multiple_of(TICK) && self.began.elapsed() >= INTERVAL
+        self.bytes.extend_from_slice(bytes);
+        self.ends.push(self.bytes.len());
+        let is_full = self.ends.len() == BATCH || self.bytes.len() + MAX_ENCODED > ROOM;
+        is_full || self.ends.len().is_multiple_of(TICK) && self.began.elapsed() >= INTERVAL
     }
 
     /// Ends the batch: the case that makes the heap grow, if it grew. `run` runs a case of the batch again.
     pub fn look(&mut self, mut run: impl FnMut(&[u8])) -> Option<Case> {
         let before = self.level;
-        let length = std::mem::take(&mut self.length);
         let mut found = None;
         if let Some(before) = before {
             let is_lost = self.finds_lost_blocks();
             let grown = heap::live_bytes().map_or(0, |after| after - before);
             if is_lost || self.rest == 0 && grown > CHANCE {
-                found = search(&self.batch[..length], &mut run);
+                found = self.search(&mut run);
                 self.rest = self.next_rest;
                 self.next_rest = (2 * self.next_rest).min(LONGEST_REST);
             } else {
                 self.rest = self.rest.saturating_sub(1);
             }
         }
+        self.bytes.clear();
+        self.ends.clear();
         self.level = heap::live_bytes();
         self.began = Instant::now();
         found
@@ -92,28 +91,34 @@ impl Watch {
         self.has_lost |= is_lost;
         is_lost
     }
-}
 
-/// Halves the batch as long as a half leaves something behind, and takes the half that leaves more.
-fn search(batch: &[Vec<u8>], run: &mut impl FnMut(&[u8])) -> Option<Case> {
-    let mut growth = |cases: &[Vec<u8>]| {
-        let before = heap::live_bytes();
-        cases.iter().for_each(|bytes| run(bytes));
-        heap::live_bytes().zip(before).map_or(0, |(after, before)| after - before)
-    };
-    // Once for what is kept by whoever meets a case for the first time.
-    growth(batch);
-    if growth(batch) < BLOCK {
-        return None;
-    }
-    let mut suspects = batch;
-    while suspects.len() > 1 {
-        let (one, other) = suspects.split_at(suspects.len() / 2);
-        let grown = (growth(one), growth(other));
-        if grown.0.max(grown.1) < BLOCK {
+    /// Halves the batch as long as a half leaves something behind, and takes the half that leaves more.
+    fn search(&self, run: &mut impl FnMut(&[u8])) -> Option<Case> {
+        let case = |number: usize| {
+            let start = if number == 0 { 0 } else { self.ends[number - 1] };
+            &self.bytes[start..self.ends[number]]
+        };
+        let mut growth = |cases: Range<usize>| {
+            let before = heap::live_bytes();
+            cases.for_each(|number| run(case(number)));
+            heap::live_bytes().zip(before).map_or(0, |(after, before)| after - before)
+        };
+        let mut suspects = 0..self.ends.len();
+        // Once for what is kept by whoever meets a case for the first time.
+        growth(suspects.clone());
+        if growth(suspects.clone()) < BLOCK {
             return None;
         }
-        suspects = if grown.0 >= grown.1 { one } else { other };
+        while suspects.len() > 1 {
+            let middle = suspects.start + suspects.len() / 2;
+            let halves = [suspects.start..middle, middle..suspects.end];
+            let grown = halves.each_ref().map(|half| growth(half.clone()));
+            if grown[0].max(grown[1]) < BLOCK {
+                return None;
+            }
+            let [one, other] = halves;
+            suspects = if grown[0] >= grown[1] { one } else { other };
+        }
+        suspects.next().map(|number| Case::decode(case(number)))
     }
-    suspects.first().map(|bytes| Case::decode(bytes))
 }

@@ -83,10 +83,11 @@ impl Worker {
     }
 
     /// Runs and judges one case. A hang is only believed when it repeats with ten times the limit, or is in the
-    /// place of one that was believed.
+    /// place of one that was believed; too much memory, when a new child takes it too.
     pub fn judge(&mut self, case: &Case, grade: Grade) -> Result<Answer, Error> {
         match self.judge_within(case, grade, self.launch.limit)? {
             Answer::Died(it) if is_hang(&it) && !self.hangs.contains(&it.frames) => {}
+            Answer::Died(Fatality { death: Death::Memory, .. }) => {}
             answer => return Ok(answer),
         }
         let answer = self.judge_within(case, grade, PATIENCE * self.launch.limit)?;
