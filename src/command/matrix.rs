@@ -69,9 +69,6 @@ pub struct Matrices {
     keeping: Keeping,
 }
 
-/// How many of the slowest cases fit into a library's time; a hang takes eleven.
-const CASES_IN_TIME: f64 = 20.0;
-
 impl Matrices {
     pub fn run(self) -> Result<Status, Failure> {
         let base = self.base()?;
@@ -107,8 +104,6 @@ impl Matrices {
         base.profile = self.profile.clone().unwrap_or(base.profile);
         base.knobs.extend(self.knobs.iter().cloned());
         base.profile()?;
-        // A hang is believed after many times the limit, and there is to be time for that.
-        base.case_limit = base.case_limit.min(self.time as f64 / CASES_IN_TIME);
         Ok(base)
     }
 
