@@ -188,7 +188,7 @@ fn build_services_are_told_in_their_own_forms() {
     let (sarif, junit, whole) =
         (path("a.sarif"), path("a.xml"), format!("--json={}", path("a.json")));
     let forms = ["--sarif", &sarif, "--junit", &junit, &whole, "--github"];
-    let output = check("value,crash", dir.path(), &forms);
+    let output = check("value,list", dir.path(), &forms);
     let told = text(&output.stdout);
     assert_eq!(output.status.code(), Some(1), "{}", text(&output.stderr));
     let lines: Vec<_> = told.lines().filter(|line| line.starts_with("::error ")).collect();
