@@ -11,6 +11,8 @@ import sys
 import tempfile
 
 SECONDS, RUNS = 20, 200_000
+# A life has rare steps that cost as much as a thousand others.
+LIFE_SECONDS, LIFE_RUNS = 60, 10_000_000
 
 parser = argparse.ArgumentParser(prog="scripts/search-bench")
 parser.add_argument("targets")
@@ -30,8 +32,9 @@ def search(fault, rule, grade, route):
         library = os.path.abspath(os.path.join(options.exporters, "libdlpack_reference.so"))
         backend = f"c:{library}?fault={fault}"
     else:
-        target = "dunder_dlpack"
+        target = "lifecycle" if route == "life" else "dunder_dlpack"
         backend = f"py:dlpack_reference:{fault}"
+    seconds, runs = (LIFE_SECONDS, LIFE_RUNS) if route == "life" else (SECONDS, RUNS)
     environment = dict(
         os.environ,
         DLPACK_FUZZ_BACKEND=backend,
@@ -43,8 +46,8 @@ def search(fault, rule, grade, route):
         run = subprocess.run(
             [
                 os.path.join(options.targets, target),
-                f"-runs={RUNS}",
-                f"-max_total_time={SECONDS}",
+                f"-runs={runs}",
+                f"-max_total_time={seconds}",
                 "-seed=1",
                 "-max_len=4096",
                 "-detect_leaks=0",

@@ -2,7 +2,8 @@
 
 The wheel links libraries of CUDA that weigh gigabytes and are of no use without a GPU. For each that is
 missing, a shared object of a few kilobytes is put into torch/lib: it defines the symbols that torch wants from
-it, under the versions that it wants, and each function answers 100 (cudaErrorNoDevice). Needs gcc and readelf.
+it, under the versions that it wants, and each function answers 100 (cudaErrorNoDevice), or a word for it where
+a string is due. Needs gcc and readelf.
 """
 
 import glob
@@ -13,6 +14,8 @@ import sys
 import tempfile
 
 NO_DEVICE = 100
+# Functions that answer with a string by their names, which torch reads.
+STRINGS = ("ErrorString", "ErrorName", "StatusString", "StatusName")
 # In every C++ program; their symbols are not looked for in stubs.
 SYSTEM = ["libc.so.6", "libm.so.6", "libdl.so.2", "libpthread.so.0", "librt.so.1", "libstdc++.so.6", "libgcc_s.so.1"]
 
@@ -97,7 +100,9 @@ def build(path, content):
             lines += [f".globl {name}", f".type {name},@object", f".size {name},{max(size, 8)}", ".bss", ".balign 64"]
             lines += [f"{name}: .zero {max(size, 64)}"]
         else:
-            lines += [f".globl {name}", f".type {name},@function", ".text", f"{name}: movl ${NO_DEVICE},%eax", "ret"]
+            answer = "leaq .Lno_device(%rip),%rax" if name.endswith(STRINGS) else f"movl ${NO_DEVICE},%eax"
+            lines += [f".globl {name}", f".type {name},@function", ".text", f"{name}: {answer}", "ret"]
+    lines += [".section .rodata", '.Lno_device: .string "no device (a stub)"']
     lines.append('.section .note.GNU-stack,"",@progbits')
     with tempfile.TemporaryDirectory() as folder:
         source, script = f"{folder}/stub.s", f"{folder}/versions"

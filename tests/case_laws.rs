@@ -47,7 +47,7 @@ fn bytes_that_end_early_go_on_in_zeros() {
         bytes.resize(bytes.len() + MAX_ENCODED, 0);
         assert_eq!(short, Case::decode(&bytes));
     }
-    let plain = Case { tensor: Tensor::plain(), call: Call::default(), probes: Probes::NONE };
+    let plain = Case::new(Tensor::plain(), Call::default(), Probes::NONE);
     assert_eq!(Case::decode(&[]), plain);
 }
 

@@ -15,7 +15,7 @@ fn numpy() -> Session {
 }
 
 fn run(tensor: Tensor, call: Call, probes: Probes) -> Observation {
-    numpy().run(&Case { tensor, call, probes }, Detail::Full).expect("NumPy can build it")
+    numpy().run(&Case::new(tensor, call, probes), Detail::Full).expect("NumPy can build it")
 }
 
 #[test]
@@ -109,7 +109,7 @@ fn every_dtype_and_object_builds_or_says_why_not() {
             let dtype = Dtype::from_row(row, 3);
             let shape = Shape::from_slice(&[2, 3]);
             let tensor = Tensor { dtype, object, shape, ..Tensor::plain() };
-            let case = Case { tensor, call: Call::default(), probes: Probes::NONE };
+            let case = Case::new(tensor, Call::default(), Probes::NONE);
             match session.run(&case, Detail::Brief) {
                 Ok(seen) => {
                     assert_eq!(seen.ledger.source_references, 0, "{} {object:?}", dtype.name());

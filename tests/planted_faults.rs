@@ -8,10 +8,11 @@ mod common;
 
 use common::reference;
 use dlpack_fuzz::abi::DLDevice;
-use dlpack_fuzz::case::{Case, Probe, Probes, Rng, Vocabulary, generate};
+use dlpack_fuzz::case::sweep::{Part, Sweep};
+use dlpack_fuzz::case::{Case, Dtype, Probe, Probes, Rng, Vocabulary, generate};
 use dlpack_fuzz::host::{Detail, Options, Session};
 use dlpack_fuzz::oracle::{Grade, Profile, judge, planted, rules};
-use dlpack_reference::fault::{self, Fault, Route};
+use dlpack_reference::fault::{self, Fault, Plant, Route, Surface};
 use std::collections::{BTreeMap, BTreeSet};
 use std::process::Command;
 use std::sync::LazyLock;
@@ -107,6 +108,27 @@ fn cases(drawn: usize, vocabulary: &Vocabulary) -> Vec<Case> {
     fixed.chain(drawn).map(|case| Case { probes: Probes::ALL, ..case }.normalized()).collect()
 }
 
+/// Every life of the sweep, on arrays of one type.
+fn lives() -> Vec<Case> {
+    let dtypes = vec![(Dtype::FLOAT32, 1)];
+    let sweep = Sweep::new(&Vocabulary { dtypes, objects: vec![], ..Vocabulary::default() });
+    let places = (0..sweep.len())
+        .filter(|&place| matches!(sweep.part(place), Some((Part::Lives | Part::CostlyLives, _))));
+    places.map(|place| sweep.case(place)).collect()
+}
+
+/// The cases under which a fault shows.
+fn cases_of(fault: &Fault) -> Vec<Case> {
+    match fault.plant {
+        Plant::Surface(Surface::Life(_)) => lives(),
+        _ => {
+            let probes = probes_of(fault.name);
+            let cases = cases(DRAWN_FAULTY, &Vocabulary::default()).into_iter();
+            cases.map(|case| Case { probes, ..case }).collect()
+        }
+    }
+}
+
 #[test]
 #[ignore = "the other tests of this file start it"]
 fn child() {
@@ -119,13 +141,21 @@ fn child() {
         _ => Way::Python,
     };
     let profile = Profile::named("spec").expect("a built-in profile");
-    let lawful: Vec<_> = {
+    let [lawful, lived]: [Vec<_>; 2] = {
         let mut session = open(way, "none");
-        let cases = cases(DRAWN_FAULTY, &Vocabulary::default());
-        cases.iter().map(|case| words_on(&mut session, case, &profile).0).collect()
+        let lives = if way == Way::Python { lives() } else { vec![] };
+        [cases(DRAWN_FAULTY, &Vocabulary::default()), lives].map(|cases| {
+            cases.iter().map(|case| words_on(&mut session, case, &profile).0).collect()
+        })
     };
     for name in words {
-        println!("\n{MARK}{name}\t{}", serde_json::to_string(&run(way, name, &lawful)).unwrap());
+        let fault = fault::faults().find(|fault| fault.name == name).expect("a fault");
+        let lawful = match fault.plant {
+            Plant::Surface(Surface::Life(_)) => &lived,
+            _ => &lawful,
+        };
+        let trial = serde_json::to_string(&run(way, fault, lawful)).expect("plain data");
+        println!("\n{MARK}{name}\t{trial}");
     }
 }
 
@@ -149,17 +179,14 @@ fn words_on(session: &mut Session, case: &Case, profile: &Profile) -> (Words, bo
     (words.collect(), seen.ledger.growth.is_some())
 }
 
-fn run(way: Way, name: &str, lawful: &[Words]) -> Trial {
+fn run(way: Way, fault: &Fault, lawful: &[Words]) -> Trial {
     let profile = Profile::named("spec").expect("a built-in profile");
-    let mut session = open(way, name);
+    let mut session = open(way, fault.name);
     let mut accusations = Accusations::new();
     let mut trial = Trial::default();
     let mut leaks = 0;
-    let fault = fault::faults().find(|fault| fault.name == name).expect("a fault");
     let device = fault.device.map(|device| DLDevice::new(device.kind, device.id));
-    let probes = probes_of(name);
-    for (case, lawful) in cases(DRAWN_FAULTY, &Vocabulary::default()).iter().zip(lawful) {
-        let case = &Case { probes, ..case.clone() };
+    for (case, lawful) in cases_of(fault).iter().zip(lawful) {
         if case.tensor.device != DLDevice::CPU && Some(case.tensor.device) != device {
             continue; // nobody would draw it
         }
@@ -330,7 +357,8 @@ fn lawful_child() {
     let vocabulary = session.vocabulary();
     let mut made = 0;
     let mut first: BTreeMap<(&str, &str, Grade), String> = BTreeMap::new();
-    for case in cases(DRAWN_LAWFUL, &vocabulary) {
+    let lives = if way == Way::Python { lives() } else { vec![] };
+    for case in cases(DRAWN_LAWFUL, &vocabulary).into_iter().chain(lives) {
         let Ok(seen) = session.run(&case, Detail::Brief) else {
             continue;
         };

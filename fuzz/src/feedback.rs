@@ -6,7 +6,7 @@
 use dlpack_fuzz::abi::DLDevice;
 use dlpack_fuzz::case::{Access, Case};
 use dlpack_fuzz::oracle::decision::Classes;
-use dlpack_fuzz::oracle::{Answer, Exchange, Judgement, Kind, Memory, Observation, Outcome};
+use dlpack_fuzz::oracle::{Answer, Exchange, Judgement, Kind, Lived, Memory, Observation, Outcome};
 use std::cell::UnsafeCell;
 use std::hash::{Hash, Hasher};
 
@@ -62,6 +62,9 @@ pub fn observe(case: &Case, seen: &Observation, judgement: &Judgement) {
     if let Some(exchange) = &seen.exchange {
         observe_exchange(case, exchange);
     }
+    if let Some(life) = &seen.life {
+        observe_life(life);
+    }
     for (word, fired) in judgement.fired.words().into_iter().enumerate() {
         if fired != 0 {
             hit((9u8, word as u8, fired));
@@ -94,6 +97,20 @@ fn observe_exchange(case: &Case, exchange: &Exchange) {
     for stream in &exchange.streams {
         hit((16u8, stream.device, end(&stream.answer)));
     }
+}
+
+/// Marks which steps followed each other, and what each did.
+fn observe_life(life: &Lived) {
+    let mut before = 0;
+    for moment in &life.moments {
+        let kind = moment.step.kind();
+        hit((17u8, before, kind));
+        let references = moment.references.map(|count| count.clamp(-2, 3));
+        let error = moment.error.is_some();
+        hit((18u8, kind, std::mem::discriminant(&moment.event), references, error));
+        before = kind;
+    }
+    hit((19u8, life.references.map(|count| count.clamp(-2, 3)), life.growth.is_some()));
 }
 
 /// How an export ended, in one number: the exception's class, or the capsule's kind, memory and flags.

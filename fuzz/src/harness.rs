@@ -5,7 +5,7 @@
 
 use crate::{feedback, wanted::Wanted, witness};
 use dlpack_fuzz::abi::DLDevice;
-use dlpack_fuzz::case::{self, Case, ExchangeStep, Rng, Vocabulary, generate};
+use dlpack_fuzz::case::{self, Case, ExchangeStep, Probes, Rng, Vocabulary, generate};
 use dlpack_fuzz::finding::{Cause, Known, ReproInput, Versions, reproducer};
 use dlpack_fuzz::host::journal::Journal;
 use dlpack_fuzz::host::outbox::Outbox;
@@ -246,6 +246,18 @@ pub fn mutate(data: &mut [u8], size: usize, max_size: usize, seed: u32) -> usize
 /// As [`mutate`], and draws which parts of the C exchange API the case asks for.
 pub fn mutate_exchange_api(data: &mut [u8], size: usize, max_size: usize, seed: u32) -> usize {
     mutate_and(data, size, max_size, seed, case::draw_steps)
+}
+
+/// As [`mutate`], of a case with a life, whose call and array are mostly left as they are.
+pub fn mutate_lifecycle(data: &mut [u8], size: usize, max_size: usize, seed: u32) -> usize {
+    mutate_and(data, size, max_size, seed, |case, rng| {
+        if !rng.chance(1, 4) {
+            case.probes = Probes::NONE;
+        }
+        if case.life.is_empty() || rng.chance(7, 8) {
+            case::draw_life(&mut case.life, rng);
+        }
+    })
 }
 
 fn mutate_and(

@@ -66,6 +66,8 @@ def statements(d):
         raise Inexpressible("JAX's arrays are compact")
     if d.object == "differentiated" and d.dtype not in FLOATING:
         raise Inexpressible(f"nothing of {d.dtype} is differentiated")
+    if d.dtype in ("int2", "uint2") and d.object != "array" and jax.__version_info__ < (0, 10):
+        raise Inexpressible("XLA died of computing with two bits (0.7.2), export or not")
     dtype = f"jnp.dtype({d.dtype!r})"
     lines = ["import jax, jax.numpy as jnp, numpy as np"]
     if d.itemsize == 8 or d.dtype == "complex128":

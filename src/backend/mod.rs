@@ -13,9 +13,10 @@ mod numpy;
 mod python;
 mod script;
 
+use crate::case::life::Change;
 use crate::case::{Tensor, Vocabulary};
 use crate::host::Error;
-use crate::oracle::{ArrayApi, Source};
+use crate::oracle::{ArrayApi, Manner, Source};
 use pyo3::prelude::*;
 use pyo3::types::PyAny;
 use std::borrow::Cow;
@@ -45,6 +46,12 @@ pub trait Backend {
 
     /// Live blocks of the library's own data allocator; `None` where it cannot be counted.
     fn live_blocks(&self) -> Option<isize> {
+        None
+    }
+
+    /// The statement that changes the array `x` in place in this way, and how the library documents it; `None`
+    /// where it has no such operation.
+    fn change(&self, _change: Change) -> Option<(&str, Manner)> {
         None
     }
 
@@ -114,6 +121,24 @@ pub const REGISTRY: &[Entry] = &[
     script!("dpctl", "dpctl.py"),
     script!("tensorflow", "tensorflow.py"),
     script!("paddle", "paddle.py"),
+    script!("numkong", "numkong.py"),
+    script!("nanoarrow", "nanoarrow.py"),
+    script!("max", "max.py"),
+    script!("tritonclient", "tritonclient.py"),
+    script!("dali", "dali.py"),
+    script!("av", "av.py"),
+    script!("iree", "iree.py"),
+    script!("open3d", "open3d.py"),
+    script!("quadrants", "taichi.py"),
+    script!("gstaichi", "taichi.py"),
+    script!("awkward", "awkward.py"),
+    script!("ndonnx", "ndonnx.py"),
+    script!("dpnp", "dpnp.py"),
+    script!("cuda-core", "cuda_core.py"),
+    script!("warp", "warp.py"),
+    script!("onnxruntime", "onnxruntime.py"),
+    script!("drjit", "drjit.py"),
+    script!("kornia-rs", "kornia_rs.py"),
 ];
 
 /// The name as it means the same in every folder.

@@ -38,3 +38,12 @@ def facts(x, d):
         start = ctypes.addressof((ctypes.c_char * len(d.memory)).from_buffer(d.memory))
         said.update(address=start + d.offset, allocation=(start, start + len(d.memory)), strides=d.strides)
     return said
+
+
+def view(d):
+    return f"""def source_view():
+    return address, {d.shape}, {d.strides}, {d.itemsize}
+
+def allocation():
+    return address - {d.offset}, address - {d.offset} + len(block)
+"""

@@ -8,10 +8,11 @@ mod api;
 mod source;
 
 use super::{Backend, Built, Inexpressible, Traits};
+use crate::case::life::Change;
 use crate::case::{
     Access, ByteOrder, Dtype, DtypeClass, Layout, LayoutClass, Object, Shape, Span, Tensor,
 };
-use crate::oracle::{ArrayApi, Exportable, Source};
+use crate::oracle::{ArrayApi, Exportable, Manner, Source};
 use api::{Api, ArrayObject};
 use pyo3::prelude::*;
 use pyo3::types::{IntoPyDict, PyDict, PyType};
@@ -391,6 +392,16 @@ impl Backend for Numpy {
 
     fn live_blocks(&self) -> Option<isize> {
         Some(api::live_blocks())
+    }
+
+    fn change(&self, change: Change) -> Option<(&str, Manner)> {
+        let statement = match change {
+            Change::Reshape => "x.shape = (1, *x.shape)",
+            // With its default check, which refuses where the memory may be somebody else's, too.
+            Change::Resize => "x.resize(4 * x.size + 64)",
+            Change::Freeze => "x.flags.writeable = False",
+        };
+        Some((statement, Manner::Ordinary))
     }
 
     fn source(&self, tensor: &Tensor) -> String {

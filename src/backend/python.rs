@@ -2,15 +2,17 @@
 //!
 //! FUNCTION(description) returns the exporter, or (exporter, facts), or None where there is no such array;
 //! what it raises is the reason why there is none. Attributes of `description`: see [`Description`]; names
-//! of facts: see [`facts`]. Without facts those of `description.numpy` hold, if it was asked for.
+//! of facts: see [`facts`]. FUNCTION may have an attribute `changes`, a dict as `CHANGES` of a
+//! [script](super::script). Without facts those of `description.numpy` hold, if it was asked for.
 //! MODULE is searched for in `DLPACK_FUZZ_PYTHONPATH` (folders separated by colons) first.
 
 use super::description::{Description, LazyNumpy, description_statements};
-use super::{Backend, Built, Inexpressible, Traits, facts};
+use super::{Backend, Built, Inexpressible, Traits, facts, script};
 use crate::case::Tensor;
+use crate::case::life::Change;
 use crate::host::Error;
 use crate::host::interpreter::sentence;
-use crate::oracle::{ArrayApi, Exportable};
+use crate::oracle::{ArrayApi, Exportable, Manner};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyTuple};
 use std::borrow::Cow;
@@ -23,6 +25,7 @@ struct Python {
     function_name: String,
     folders: Vec<String>,
     function: Py<PyAny>,
+    changes: script::Changes,
     numpy: Rc<LazyNumpy>,
     /// The function has returned facts beside an exporter.
     states_facts: Cell<bool>,
@@ -50,12 +53,17 @@ pub fn open(py: pyo3::Python<'_>, path: &str) -> Result<Box<dyn Backend>, Error>
             sentence(py, &error)
         ))
     })?;
+    let changes = function.bind(py).getattr("changes").ok().map_or(Ok(Vec::new()), |changes| {
+        changes.extract().and_then(|statements| script::changes(statements, &[]))
+    });
+    let changes = changes.map_err(|error| Error(format!("py:{path}: {}", sentence(py, &error))))?;
     Ok(Box::new(Python {
         name: format!("py:{path}"),
         module: module.into(),
         function_name: function_name.into(),
         folders,
         function,
+        changes,
         numpy: Rc::default(),
         states_facts: Cell::default(),
     }))
@@ -129,6 +137,11 @@ impl Backend for Python {
 
     fn live_blocks(&self) -> Option<isize> {
         self.numpy.loaded().and_then(|numpy| numpy.live_blocks())
+    }
+
+    fn change(&self, change: Change) -> Option<(&str, Manner)> {
+        let known = self.changes.iter().find(|(known, ..)| *known == change);
+        known.map(|(_, statement, manner)| (statement.as_str(), *manner))
     }
 
     fn source(&self, tensor: &Tensor) -> String {

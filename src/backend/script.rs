@@ -13,9 +13,12 @@
 //! | `OBJECTS` | names of other kinds of array; none if left out |
 //! | `DEVICES` | `[(type, id), …]`; the CPU if left out |
 //! | `MAX_NDIM` | 64 if left out |
+//! | `ORDINARY` | `(dtype, shape)` of an array that it can build, where it has no `float32` of shape `(6,)` |
 //! | `SWAPPED` | arrays of swapped bytes exist; `False` if left out |
 //! | `CLAIMS` | the newest array API version that the library claims, such as `"2024.12"`; `None` if left out |
 //! | `MUTABLE`, `HAS_READONLY` | arrays can be written to; some are read-only. `True`, `False` if left out |
+//! | `CHANGES` | operations that change the array `x` in place, by name: `{"reshape": statement, …}` with `reshape` (another shape or other strides), `resize` (more memory) and `freeze` (not writable any more); none if left out |
+//! | `LOW_LEVEL` | names of those that are documented as low level or unsafe; none if left out |
 //! | `PYTHON_DESTRUCTOR` | the capsule's destructor is Python code; `False` if left out |
 //!
 //! A script that does not load or lacks a name is an error; an array that cannot be built is
@@ -24,9 +27,10 @@
 use super::description::{Description, LazyNumpy, memory_text};
 use super::{Backend, Built, Inexpressible, Traits, facts};
 use crate::abi::DLDevice;
-use crate::case::{ByteOrder, Dtype, MAX_NDIM, Object, Tensor, VIEW_MARK, Vocabulary};
+use crate::case::life::Change;
+use crate::case::{ByteOrder, Dtype, MAX_NDIM, Object, Shape, Tensor, VIEW_MARK, Vocabulary};
 use crate::host::interpreter::sentence;
-use crate::oracle::{ArrayApi, Source};
+use crate::oracle::{ArrayApi, Manner, Source};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyModule};
@@ -53,6 +57,7 @@ struct Script {
     versions: Vec<(String, String)>,
     traits: Traits,
     vocabulary: Vocabulary,
+    changes: Changes,
     numpy: Rc<LazyNumpy>,
     plans: RefCell<HashMap<Tensor, Plan>>,
 }
@@ -87,6 +92,10 @@ pub fn open(py: Python<'_>, name: &str, file: &str, text: &str) -> PyResult<Box<
         versions: needed("VERSIONS")?.extract()?,
         traits: traits(&globals)?,
         vocabulary: vocabulary(&globals, needed("DTYPES")?.extract()?)?,
+        changes: changes(
+            given(&globals, "CHANGES", HashMap::new())?,
+            &given(&globals, "LOW_LEVEL", Vec::new())?,
+        )?,
         numpy: Rc::default(),
         plans: RefCell::default(),
     }))
@@ -124,6 +133,26 @@ fn traits(globals: &Bound<'_, PyDict>) -> PyResult<Traits> {
     })
 }
 
+/// Operations that change an array in place, each with how it is documented.
+pub type Changes = Vec<(Change, String, Manner)>;
+
+/// Reads them from a dict.
+pub fn changes(statements: HashMap<String, String>, low_level: &[String]) -> PyResult<Changes> {
+    (statements.into_iter())
+        .map(|(name, statement)| {
+            let change = Change::ALL.into_iter().find(|change| change.name() == name);
+            let change = change.ok_or_else(|| {
+                PyValueError::new_err(format!(
+                    "CHANGES: {name:?} is none of reshape, resize and freeze"
+                ))
+            })?;
+            let manner =
+                if low_level.contains(&name) { Manner::LowLevel } else { Manner::Ordinary };
+            Ok((change, statement, manner))
+        })
+        .collect()
+}
+
 fn vocabulary(globals: &Bound<'_, PyDict>, dtypes: Vec<String>) -> PyResult<Vocabulary> {
     let unknown = |what: &str, name: &str| {
         PyValueError::new_err(format!("{what}: {name:?} is no name of a case text"))
@@ -141,6 +170,11 @@ fn vocabulary(globals: &Bound<'_, PyDict>, dtypes: Vec<String>) -> PyResult<Voca
         objects.push((*object, OBJECT_WEIGHT));
     }
     let devices = given(globals, "DEVICES", vec![(1, 0)])?;
+    let mut ordinary = Tensor::plain();
+    if let Some((name, shape)) = given(globals, "ORDINARY", None::<(String, Vec<i64>)>)? {
+        ordinary.dtype = Dtype::named(&name, 0).ok_or_else(|| unknown("ORDINARY", &name))?;
+        ordinary.shape = Shape::from_vec(shape);
+    }
     let everything = Vocabulary::default();
     Ok(Vocabulary {
         dtypes: (everything.dtypes.into_iter())
@@ -151,6 +185,7 @@ fn vocabulary(globals: &Bound<'_, PyDict>, dtypes: Vec<String>) -> PyResult<Voca
         max_ndim: given(globals, "MAX_NDIM", MAX_NDIM)?.min(MAX_NDIM),
         surface: everything.surface,
         devices: devices.into_iter().map(|(kind, id)| DLDevice::new(kind, id)).collect(),
+        ordinary,
     })
 }
 
@@ -299,6 +334,11 @@ impl Backend for Script {
             None => Ok(()),
             Some((_, what)) => Err(format!("{what} changed").into()),
         }
+    }
+
+    fn change(&self, change: Change) -> Option<(&str, Manner)> {
+        let known = self.changes.iter().find(|(known, ..)| *known == change);
+        known.map(|(_, statement, manner)| (statement.as_str(), *manner))
     }
 
     fn source(&self, tensor: &Tensor) -> String {

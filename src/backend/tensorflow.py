@@ -9,6 +9,14 @@ os.environ.setdefault("TF_NUM_INTRAOP_THREADS", "1")
 import numpy as np
 import tensorflow as tf
 
+# Logical devices of the CPU, each with memory of its own.
+DEVICES = [(1, 0), (1, 1)]
+TWO = """[cpu] = tf.config.list_physical_devices('CPU')
+if tf.config.get_logical_device_configuration(cpu) is None:
+    tf.config.set_logical_device_configuration(cpu, [tf.config.LogicalDeviceConfiguration()] * 2)
+"""
+exec(TWO)
+
 VERSIONS = [("tensorflow", tf.__version__), ("numpy", np.__version__)]
 CLAIMS = None
 MUTABLE = False  # variables are, and their tensors are not
@@ -55,7 +63,11 @@ def statements(d):
         raise Inexpressible("such a tensor has no dtype of its own")
     dtype = f"tf.as_dtype({d.dtype!r})"
     source = f"np.frombuffer(block, {dtype}.as_numpy_dtype)" if d.memory else f"np.zeros({d.shape}, {dtype}.as_numpy_dtype)"
-    text = f"import numpy as np, tensorflow as tf\nx = tf.constant({source}.reshape({d.shape}))\n"
+    text = "import numpy as np, tensorflow as tf\n"
+    if d.device == (1, 0):
+        text += f"x = tf.constant({source}.reshape({d.shape}))\n"
+    else:
+        text += f"{TWO}with tf.device('/CPU:1'): x = tf.identity(tf.constant({source}.reshape({d.shape})))\n"
     if d.object != "array":
         if d.object not in DERIVED:
             raise Inexpressible(f"TensorFlow has no {d.object}")

@@ -8,6 +8,7 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")
 warnings.simplefilter("ignore")  # most special tensors announce themselves as experimental
 
 import torch
+import torch.utils.backend_registration
 
 VERSIONS = [("torch", torch.__version__)]
 # torch names no version of the standard; it follows the keywords of 2024.12.
@@ -22,6 +23,23 @@ OTHER = ["float16", "bfloat16", "complex32", "bcomplex32", "float4_e2m1fn_x2", "
 OTHER += ["float8_e4m3fn", "float8_e4m3fnuz", "float8_e5m2", "float8_e5m2fnuz", "float8_e8m0fnu"]
 DTYPES = [name for name in STANDARD + OTHER if hasattr(torch, name)]
 FLOATING = ["float16", "bfloat16", "float32", "float64", "complex64", "complex128"]
+
+# A device of somebody else's (PrivateUse1, kDLExtDev): the only one beside the CPU that needs no hardware. Its
+# tensors have no memory; what an export asks of a device is there.
+EXTENSION = """if not hasattr(torch, "privateuseone"):
+    from torch.utils import backend_registration
+    backend_registration._setup_privateuseone_for_python_backend()
+    library = torch.privateuseone.library = torch.library.Library("aten", "IMPL")
+    def empty_strided(shape, strides, *, dtype=None, layout=None, device=None, pin_memory=None):
+        return torch._C._acc.create_empty_tensor(tuple(shape), dtype)
+    library.impl("empty_strided", empty_strided, "PrivateUse1")
+    def copy_from(source, target, non_blocking=False):
+        return target.zero_() if target.is_cpu else target
+    library.impl("_copy_from", copy_from, "PrivateUse1")
+"""
+DEVICES = [(1, 0)]
+if hasattr(torch.utils.backend_registration, "_setup_privateuseone_for_python_backend"):
+    DEVICES += [(12, 0)]
 
 # What a kind of tensor adds to the ordinary one in `x`, and the dtypes that have it. There are none whose
 # storage was freed: torch itself dies of them, export or not.
@@ -39,6 +57,7 @@ DERIVED = {
     "meta": (None, "x = x.to('meta')"),
     "fake": (STANDARD, "from torch._subclasses.fake_tensor import FakeTensorMode\nx = FakeTensorMode().from_tensor(x)"),
     "wrapper": (STANDARD, "x = torch._to_functional_tensor(x)"),
+    "masked": (STANDARD, "x = torch.masked.masked_tensor(x, torch.ones_like(x, dtype=torch.bool))"),
     "nested": (STANDARD, "x = torch.nested.nested_tensor([x, x])"),
     "broadcast": (None, "x = x.expand(3, *x.shape)"),
     "slice": (None, "x = torch.stack([x, x])[1]"),
@@ -66,18 +85,23 @@ REFUSABLE = {
     "meta": "no memory",
     "fake": "no memory",
     "wrapper": "a recorder without memory of its own",
+    "masked": "two tensors, values and mask",
     "nested": "not one array",
     "batched": "a placeholder inside vmap",
     "lazy": "no memory: all zeros",
     "quantised": "DLPack has no scale",
 }
 # What has no elements that could be compared.
-FORMLESS = ["sparse", "sparse-csr", "opaque-layout", "meta", "fake", "nested", "batched", "lazy", "wrapper"]
+FORMLESS = ["sparse", "sparse-csr", "opaque-layout", "meta", "fake", "nested", "batched", "lazy", "wrapper", "masked"]
 
 
 def statements(d):
     if not d.writable:
         raise Inexpressible("torch has no read-only tensors")
+    if d.device == (12, 0):
+        if d.object != "array" or d.order != "C":
+            raise Inexpressible("torch's extension device has compact tensors only")
+        return f"import torch\n{EXTENSION}x = torch._C._acc.create_empty_tensor({d.shape}, torch.{d.dtype})\n"
     text = "import torch\nx = " + plain(d)
     if d.object != "array":
         dtypes, derive = DERIVED.get(d.object, ([], ""))
@@ -110,8 +134,8 @@ def facts(x, d):
     if d.object == "nested":
         return said
     said["shape"] = tuple(x.shape)
-    if d.object in FORMLESS:
-        return said
+    if d.object in FORMLESS or d.device != (1, 0):
+        return {**said, "special": True}
     item = x.element_size()
     storage = x.untyped_storage()
     start = storage.data_ptr()

@@ -8,7 +8,7 @@
 //!
 //! | place | byte | meaning |
 //! |---|---|---|
-//! | 0 | version | 1; any other number is read as 1 until it has a meaning |
+//! | 0 | version | 1; 2: the same, and a life follows the payload; any other number is read as 1 until it has a meaning |
 //! | 1 | dtype | below 96: row of [`Dtype::TABLE`] (modulo 44 where there is none); above: the 14 usual types are five times as frequent |
 //! | 2 | flags | bits 0–1: 3 = read-only; bits 2–4: 7 = swapped bytes; bits 5–7: contents 0 = 7, 1 = zeros, 2 = ones, 3 = NaNs, 7 = payload, else 7 |
 //! | 3 | object | below 128: [`Object::ALL`], array where there is none; to 175: array; above: modulo 8 |
@@ -31,6 +31,7 @@
 //! | strides | strided, one per axis, in the order of the walk | byte: below 16 [`layout::stride_of`]; 253: i8 follows; 254: i16; 255: i64; else [`layout::USUAL_STRIDES`] |
 //! | arguments | 64, 65 | scalar: [`argument::read_scalar`]; sequence: byte (bits 0–1 kind, 2–5 length, above 7 = 2), then scalars |
 //! | probes | probes is 255 | u32 of bits |
+//! | life | version is 2 | two bytes for each step ([`life`](super::life)), to two zeros or the twelfth |
 //!
 //! Trailing zeros are not written. A byte that `encode` never writes may get a meaning of its own without
 //! a new version (an appended dtype or probe); whatever else moves `tests/data/golden_cases.tsv` needs one.
@@ -38,6 +39,7 @@
 mod argument;
 mod layout;
 
+use super::life::{Life, MAX_STEPS, Step};
 use super::{Access, ByteOrder, Call, Case, Contents, Dtype, Extra, Keys, Keyword, Layout};
 use super::{MAX_ITEMS, MAX_NDIM, Object, Probe, Probes, Tensor};
 use crate::abi::DLDevice;
@@ -47,9 +49,12 @@ use layout::{read_shape, read_strided, write_shape, write_strided};
 
 /// The format that this module reads and writes.
 pub const FORMAT_VERSION: u8 = 1;
+/// The same with a life.
+const VERSION_WITH_LIFE: u8 = 2;
 
-/// No encoded case is longer: head, 64 axes with extents and strides of 9 bytes, four sequences, the rest.
-pub const MAX_ENCODED: usize = 14 + 16 + 64 * 18 + 4 * (1 + MAX_ITEMS * 10);
+/// No encoded case is longer: head, 64 axes with extents and strides of 9 bytes, four sequences, a life, the
+/// rest.
+pub const MAX_ENCODED: usize = 14 + 16 + 64 * 18 + 4 * (1 + MAX_ITEMS * 10) + 2 * MAX_STEPS;
 
 const HEAD: usize = 14;
 
@@ -105,7 +110,7 @@ impl<'a> Arbitrary<'a> for Case {
 
 fn read_case(u: &mut Unstructured) -> Case {
     let [
-        _version,
+        version,
         dtype,
         flags,
         object,
@@ -152,7 +157,11 @@ fn read_case(u: &mut Unstructured) -> Case {
         keys: if extra >> 4 >= 14 { Keys::Fresh } else { Keys::Interned },
         order: if order < 24 { order } else { 0 },
     };
-    let mut case = Case { tensor, call, probes: read_probes(u, probes) };
+    let mut case = Case::new(tensor, call, read_probes(u, probes));
+    if version == VERSION_WITH_LIFE {
+        let steps = std::iter::from_fn(|| Step::of_code(read(u))).take(MAX_STEPS);
+        case.life = Life::normalized(steps);
+    }
     // The values are within their limits as they are read.
     case.tensor.normalize();
     case.call.normalize_order();
@@ -160,7 +169,7 @@ fn read_case(u: &mut Unstructured) -> Case {
 }
 
 fn write_case(out: &mut Writer, case: &Case) -> Option<()> {
-    let Case { tensor, call, probes } = case;
+    let Case { tensor, call, probes, life } = case;
     let swapped = u8::from(tensor.dtype.order == ByteOrder::Swapped) * (7 << 2);
     let read_only = u8::from(tensor.access == Access::ReadOnly) * 3;
     let contents = match tensor.contents.0 {
@@ -185,7 +194,8 @@ fn write_case(out: &mut Writer, case: &Case) -> Option<()> {
         _ if *probes == Probes::ALL => 254,
         _ => 255,
     };
-    out.put(&[FORMAT_VERSION, tensor.dtype.row(), read_only | swapped | contents << 5])?;
+    let version = if life.is_empty() { FORMAT_VERSION } else { VERSION_WITH_LIFE };
+    out.put(&[version, tensor.dtype.row(), read_only | swapped | contents << 5])?;
     out.put(&[tensor.object as u8, device])?;
     out.put(&[match shape.len() {
         0 => 1,
@@ -224,6 +234,9 @@ fn write_case(out: &mut Writer, case: &Case) -> Option<()> {
     }
     if probes_code == 255 {
         out.put(&probes.bits().to_le_bytes())?;
+    }
+    for step in life.steps() {
+        out.put(&step.code())?;
     }
     Some(())
 }

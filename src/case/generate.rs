@@ -13,12 +13,13 @@ use smallvec::SmallVec;
 
 /// Draws a case. It is normal.
 pub fn generate(rng: &mut Rng, vocabulary: &Vocabulary) -> Case {
-    let tensor = if rng.chance(1, 8) { Tensor::plain() } else { draw_tensor(rng, vocabulary) };
+    let tensor =
+        if rng.chance(1, 8) { vocabulary.ordinary.clone() } else { draw_tensor(rng, vocabulary) };
     let mut call = if rng.chance(1, 8) { Call::default() } else { draw_call(rng, tensor.device) };
     if vocabulary.surface == Surface::C {
         call.spell_in_c();
     }
-    Case { tensor, call, probes: draw_probes(rng) }.normalized()
+    Case::new(tensor, call, draw_probes(rng)).normalized()
 }
 
 fn draw_tensor(rng: &mut Rng, vocabulary: &Vocabulary) -> Tensor {

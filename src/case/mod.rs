@@ -1,5 +1,5 @@
-//! A **case** says what to do: which array to build ([`Tensor`]), how to export it ([`Call`]) and which
-//! further exports to compare with ([`Probes`]).
+//! A **case** says what to do: which array to build ([`Tensor`]), how to export it ([`Call`]), which further
+//! exports to compare with ([`Probes`]), and what becomes of array and exports ([`Life`]).
 //!
 //! Goes in: bytes ([`Case::decode`]), text ([`Case::from_str`](std::str::FromStr)), a random source
 //! ([`generate`]), another case ([`mutate`], [`shrink`]). Comes out: a case, never an error for bytes
@@ -12,6 +12,7 @@ mod class;
 mod dtype;
 mod exchange;
 mod generate;
+pub mod life;
 mod mutate;
 mod normal;
 mod parse;
@@ -31,6 +32,7 @@ pub use call::{Arg, Call, Extra, Keys, Keyword, Scalar, SeqKind, Value};
 pub use dtype::{ByteOrder, Dtype, DtypeClass, DtypeInfo};
 pub use exchange::{ExchangeStep, draw_steps};
 pub use generate::generate;
+pub use life::{CHANGE_MARK, Life, draw_life};
 pub use mutate::mutate;
 pub use normal::{
     MAX_ALLOCATION, MAX_FLEXIBLE, MAX_HUGE, MAX_ITEMS, MAX_NDIM, MAX_VIRTUAL, MIN_HUGE,
@@ -54,4 +56,13 @@ pub struct Case {
     /// Further exports of the same array, for the rules that compare two calls; and what is asked of the
     /// C exchange API of its type.
     pub probes: Probes,
+    /// What becomes of a second such array and of its exports.
+    pub life: Life,
+}
+
+impl Case {
+    /// A case without a life.
+    pub fn new(tensor: Tensor, call: Call, probes: Probes) -> Self {
+        Self { tensor, call, probes, life: Life::default() }
+    }
 }

@@ -301,8 +301,7 @@ mod tests {
             dtypes: vec![(Dtype::FLOAT32, 1), (Dtype::from_row(5, 0), 1)],
             objects: vec![(Object::Array, 1), (Object::Masked, 1)],
             max_ndim: 3,
-            devices: vec![DLDevice::CPU],
-            surface: Surface::Python,
+            ..Vocabulary::default()
         };
         let mut rng = Rng::new(9);
         let mut same = 0;

@@ -4,6 +4,7 @@
 
 mod words;
 
+use super::life::{Life, Step};
 use super::text::HUGE;
 use super::{Access, Arg, Call, Case, Contents, Dtype, ExchangeStep, Extra, Keys, Keyword, Layout};
 use super::{Object, Probe, Probes, Scalar, SeqKind, Shape, Strides, Tensor, Value};
@@ -39,10 +40,11 @@ impl FromStr for Case {
         parser.token(".__dlpack__")?;
         let call = parser.call()?;
         let probes = if parser.eat("+") { parser.probes()? } else { Probes::NONE };
+        let life = if parser.eat("then") { parser.life()? } else { Life::default() };
+        let case = Self { tensor, call, probes, life };
         if !parser.rest().is_empty() {
             return parser.fail("nothing more");
         }
-        let case = Self { tensor, call, probes };
         let normal = case.clone().normalized();
         if normal != case {
             let expected = format!("a case within the limits; the nearest one is {normal}");
@@ -343,6 +345,25 @@ impl Parser<'_> {
                 return Ok(probes);
             }
         }
+    }
+
+    fn life(&mut self) -> Parsed<Life> {
+        let mut steps = Vec::new();
+        loop {
+            let start = self.start();
+            match Step::parse(self.until([','])) {
+                Some(step) => steps.push(step),
+                None => return self.fail_at(start, Step::EXPECTED),
+            }
+            if !self.eat(",") {
+                break;
+            }
+        }
+        let life = Life::normalized(steps.iter().copied());
+        if life.steps() == steps {
+            return Ok(life);
+        }
+        self.fail(&format!("steps that are no mistake of the consumer's; these are left: {life}"))
     }
 }
 

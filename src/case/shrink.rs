@@ -6,6 +6,7 @@ mod weight;
 
 pub use weight::weight;
 
+use super::life::{Life, Slot, Step};
 use super::{Access, Arg, Call, Case, Contents, Dtype, ExchangeStep, Extra, Keys, Keyword, Layout};
 use super::{Object, Probe, Probes, Scalar, SeqKind, Shape, Strides, Tensor, Value};
 use crate::abi::DLDevice;
@@ -15,6 +16,7 @@ pub fn shrink(case: &Case) -> impl Iterator<Item = Case> + use<> {
     let limit = weight(case);
     let mut found = Candidates { base: case.clone(), list: Vec::new() };
     found.wholes();
+    found.life();
     found.probes();
     found.call();
     found.axes();
@@ -44,6 +46,34 @@ impl Candidates {
         self.push(|case| case.tensor = Tensor::plain());
         self.push(|case| case.call = Call::default());
         self.push(|case| case.probes = Probes::NONE);
+    }
+
+    /// No life, half of the steps, one less, plainer steps. A step that makes no sense any more falls away.
+    fn life(&mut self) {
+        let steps = self.base.life.steps().to_vec();
+        if steps.is_empty() {
+            return;
+        }
+        let mut live = |steps: Vec<Step>| self.push(|case| case.life = Life::normalized(steps));
+        live(Vec::new());
+        live(steps[steps.len() / 2..].to_vec());
+        live(steps[..steps.len() / 2].to_vec());
+        for place in (0..steps.len()).rev() {
+            let mut fewer = steps.clone();
+            fewer.remove(place);
+            live(fewer);
+        }
+        for (place, step) in steps.iter().enumerate() {
+            for plainer in step.plainer() {
+                let mut steps = steps.clone();
+                steps[place] = plainer;
+                live(steps);
+            }
+        }
+        // The export that is about something may be the only one that is needed.
+        for gone in Slot::ALL {
+            live(steps.iter().filter_map(|step| step.without(gone)).collect());
+        }
     }
 
     /// One step or one probe only, then one less.

@@ -1,13 +1,14 @@
 //! The **sweep**: every row of the decision table that an array on the CPU has (classes of
 //! `dl_device` × `copy` × `max_version` × `stream`), with several concrete values, × element types ×
-//! layouts × objects, thinned to some hundred thousand cases; and the calls that are no row: near misses,
-//! unknown and positional arguments, orders, computed names.
+//! layouts × objects, thinned to some hundred thousand cases; the calls that are no row: near misses,
+//! unknown and positional arguments, orders, computed names; and what becomes of exports afterwards.
 //!
 //! Goes in: a vocabulary. Comes out: the same numbered list every time, so that a worker that died can go
 //! on behind the case that killed it.
 
 mod exchange;
 mod layouts;
+mod lives;
 mod questions;
 mod row;
 
@@ -18,9 +19,10 @@ pub use row::{Row, calibration, rows};
 use super::class::{Class, classes};
 use super::sample::Sample;
 use super::{Access, Call, Case, Dtype, Extra, Keys, Keyword, Layout, Object};
-use super::{Probe, Probes, Shape, Tensor, Vocabulary};
+use super::{Probe, Probes, Shape, Surface, Tensor, Vocabulary};
 use crate::abi::DLDevice;
 use layouts::{LAYOUTS, Named};
+use lives::Lives;
 
 /// All cases of the sweep, by number.
 #[derive(Clone, Debug)]
@@ -32,6 +34,8 @@ pub struct Sweep {
     /// Single arguments that are not of the calibration.
     near_misses: Vec<(Keyword, &'static Sample)>,
     devices: Vec<DLDevice>,
+    lives: Lives,
+    ordinary: Tensor,
 }
 
 /// The parts of the sweep, one after the other.
@@ -51,10 +55,14 @@ pub enum Part {
     NearMisses,
     /// Unknown keyword, positional argument, orders, names made at run time.
     Forms,
+    /// Objects and types × layouts × sequences of what becomes of an export.
+    Lives,
+    /// The same with threads, collections and the interpreter's end, on few arrays.
+    CostlyLives,
 }
 
 impl Part {
-    pub const ALL: [Self; 7] = [
+    pub const ALL: [Self; 9] = [
         Self::Calibration,
         Self::Probed,
         Self::Arrays,
@@ -62,6 +70,8 @@ impl Part {
         Self::Objects,
         Self::NearMisses,
         Self::Forms,
+        Self::Lives,
+        Self::CostlyLives,
     ];
 }
 
@@ -72,6 +82,7 @@ const ARRAY_CALLS: usize = STREAMLESS / 2 + 14;
 /// Read-only changes less: every seventh row.
 const READ_ONLY_CALLS: usize = STREAMLESS / 7 + 7;
 const OBJECT_CALLS: usize = 14;
+const OBJECT_CALLS_STREAMLESS: usize = OBJECT_CALLS / 2;
 /// Layouts (by number in `LAYOUTS`) that objects, near misses and forms are tried on.
 const FEW_LAYOUTS: usize = 5;
 
@@ -92,12 +103,18 @@ impl Sweep {
                 classes(keyword).iter().flat_map(Class::all).map(move |sample| (keyword, sample))
             })
             .collect();
-        let calibration = calibration().map(|(_, case)| case).collect();
+        let ordinary = vocabulary.ordinary.clone();
+        let calibration =
+            calibration().map(|(_, case)| Case { tensor: ordinary.clone(), ..case }).collect();
         let devices = match &vocabulary.devices[..] {
             [] => vec![DLDevice::CPU],
             devices => devices.to_vec(),
         };
-        Self { dtypes, objects, layouts, calibration, near_misses, devices }
+        let lives = match vocabulary.surface {
+            Surface::Python => Lives::new(),
+            Surface::C => Lives::default(),
+        };
+        Self { dtypes, objects, layouts, calibration, near_misses, devices, lives, ordinary }
     }
 
     pub fn len(&self) -> usize {
@@ -148,6 +165,8 @@ impl Sweep {
             Part::Objects => self.object(at),
             Part::NearMisses => self.near_miss(at),
             Part::Forms => self.form(at),
+            Part::Lives => self.life(at),
+            Part::CostlyLives => self.costly_life(at),
         };
         if !self.devices.contains(&case.tensor.device) || part != Part::Calibration {
             // Calls of one array come one after another; all are to be made on every device.
@@ -171,14 +190,16 @@ impl Sweep {
             Part::Objects => self.objects.len() * few * OBJECT_CALLS,
             Part::NearMisses => self.near_misses.len() * BASES * few.min(40),
             Part::Forms => FORMS * BASES * few.min(40),
+            Part::Lives => self.lives_len(),
+            Part::CostlyLives => self.costly_lives_len(),
         }
     }
 
     fn probed(&self, at: usize) -> Case {
         let (row, type_place) = (at % Row::COUNT, at / Row::COUNT);
         let dtype = Dtype::from_row(PROBED_DTYPES[type_place], 0);
-        let tensor = Tensor { dtype, ..Tensor::plain() };
-        Case { tensor, call: Row::at(row).call(at), probes: Probes::ALL }
+        let tensor = Tensor { dtype, ..self.ordinary.clone() };
+        Case::new(tensor, Row::at(row).call(at), Probes::ALL)
     }
 
     fn array(&self, at: usize, calls: usize, access: Access) -> Case {
@@ -196,7 +217,7 @@ impl Sweep {
             // A step without a common factor: within 196 arrays every row comes up.
             (number * (calls - streamless) + call - streamless) * 53 % Row::COUNT
         };
-        Case { tensor, call: Row::at(row).call(number + call), probes: pair(at) }
+        Case::new(tensor, Row::at(row).call(number + call), pair(at))
     }
 
     fn object(&self, at: usize) -> Case {
@@ -209,19 +230,20 @@ impl Sweep {
             tensor.shape = Shape::from_slice(&[2, 3]);
             tensor.layout = if rest % 2 == 0 { Layout::C } else { Layout::F };
         }
-        let row = if call < OBJECT_CALLS / 2 {
-            (rest * 29 + call * 37) % STREAMLESS * 7
-        } else {
-            rest * 31 + call * 53
+        let row = match call {
+            // The plain call: the only one that an exporter of before 2023 is sure to know.
+            0 => 0,
+            1..OBJECT_CALLS_STREAMLESS => (rest * 29 + call * 37) % STREAMLESS * 7,
+            _ => rest * 31 + call * 53,
         };
-        Case { tensor, call: Row::at(row).call(at), probes: pair(at) }
+        Case::new(tensor, Row::at(row).call(at), pair(at))
     }
 
     fn near_miss(&self, at: usize) -> Case {
         let (place, rest) = (at % self.near_misses.len(), at / self.near_misses.len());
         let (keyword, sample) = self.near_misses[place];
         let call = base_call(rest).with(keyword, sample.arg());
-        Case { tensor: self.spread_tensor(rest / BASES), call, probes: pair(at) }
+        Case::new(self.spread_tensor(rest / BASES), call, pair(at))
     }
 
     fn form(&self, at: usize) -> Case {
@@ -236,7 +258,7 @@ impl Sweep {
                 call.keys = if form < 27 { Keys::Interned } else { Keys::Fresh };
             }
         }
-        Case { tensor: self.spread_tensor(rest / BASES), call, probes: pair(at) }
+        Case::new(self.spread_tensor(rest / BASES), call, pair(at))
     }
 
     /// Types × layouts.
@@ -306,7 +328,7 @@ mod tests {
     #[test]
     fn the_sweep_is_numbered_normal_and_of_bearable_length() {
         let sweep = Sweep::new(&Vocabulary::default());
-        assert!((300_000..500_000).contains(&sweep.len()), "{}", sweep.len());
+        assert!((300_000..600_000).contains(&sweep.len()), "{}", sweep.len());
         assert_eq!(sweep.part(sweep.len()), None);
         for place in (0..sweep.len()).step_by(101) {
             let case = sweep.case(place);
@@ -333,6 +355,15 @@ mod tests {
     }
 
     #[test]
+    fn the_table_is_asked_of_the_ordinary_array() {
+        let ordinary = Tensor { dtype: Dtype::from_row(6, 0), ..Tensor::plain() };
+        let vocabulary = Vocabulary { ordinary: ordinary.clone(), ..Vocabulary::default() };
+        let sweep = Sweep::new(&vocabulary);
+        let all = sweep.part_len(Part::Calibration);
+        assert!((0..all).all(|place| sweep.case(place).tensor == ordinary));
+    }
+
+    #[test]
     fn every_row_every_type_and_every_layout_are_swept() {
         let vocabulary = Vocabulary {
             dtypes: Vocabulary::default().dtypes[..9].to_vec(),
@@ -351,6 +382,19 @@ mod tests {
         assert_eq!(probes.len(), 190);
         let unseen = rows().filter(|row| !(0..28).any(|turn| calls.contains(&row.call(turn))));
         assert_eq!(unseen.count(), 0);
+    }
+
+    #[test]
+    fn the_plain_call_is_swept_on_every_object_of_every_type() {
+        let vocabulary = Vocabulary::default();
+        let sweep = Sweep::new(&vocabulary);
+        let plain: HashSet<_> = (0..sweep.len())
+            .filter(|&place| matches!(sweep.part(place), Some((Part::Objects, _))))
+            .map(|place| sweep.case(place))
+            .filter(|case| case.call.to_string().is_empty())
+            .map(|case| (case.tensor.object, case.tensor.dtype))
+            .collect();
+        assert_eq!(plain.len(), (vocabulary.objects.len() - 1) * vocabulary.dtypes.len());
     }
 
     #[test]

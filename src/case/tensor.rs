@@ -154,6 +154,10 @@ objects! {
     Vectors "vectors",
     /// An array over memory that another library owns.
     Borrowed "borrowed",
+    /// Of a mode of the library that computes at once, where the ordinary array waits to be asked.
+    Eager "eager",
+    /// On a device that DLPack has no number for: a part of another, or the library's own label.
+    SubDevice "sub-device",
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

@@ -5,13 +5,14 @@
 //! array(shape=(2, 3), dtype='float32').__dlpack__(max_version=(1, 0), copy=True)
 //! array(shape=(4,), dtype='void[0]', strides=(8,)).__dlpack__()
 //! array(shape=(), dtype='swapped int16', writable=False, contents=2, object='masked').__dlpack__(stream=-1, dl_device=own) + repeat, version-1.99
+//! array(shape=(6,), dtype='float32').__dlpack__() then take a, drop source, churn, read a
 //! ```
 //!
 //! Of the array everything but shape and dtype is left out where it is as in [`Tensor::plain`]: `order='F'`
 //! or `strides=(…)` with `lead=…` in bytes, `writable=False`, `contents=…`, `object='…'`, `device=(…)`.
 //! A positional `None` comes first in the call, `foo=1` (the unknown keyword) and `**fresh` (names made at
 //! run time) last; keywords stand in the order in which they are passed. Probes and exchange steps follow
-//! behind ` + `.
+//! behind ` + `, the steps of a life behind ` then `.
 
 use super::{Access, Arg, ByteOrder, Call, Case, Contents, Dtype, ExchangeStep, Extra, Keys};
 use super::{Layout, Object, Probe, Probes, Scalar, SeqKind, Tensor, Value};
@@ -26,6 +27,9 @@ impl Display for Case {
         write!(f, "{}.__dlpack__({})", self.tensor, self.call)?;
         if !self.probes.is_empty() {
             write!(f, " + {}", self.probes)?;
+        }
+        if !self.life.is_empty() {
+            write!(f, " then {}", self.life)?;
         }
         Ok(())
     }

@@ -1,7 +1,7 @@
 //! A **vocabulary** says what a system under test can be asked: the generator draws nothing else, so that
 //! no run is spent on arrays that cannot be built.
 
-use super::{Dtype, MAX_NDIM, Object};
+use super::{Dtype, MAX_NDIM, Object, Tensor};
 use crate::abi::{DLDataType, DLDataTypeCode, DLDevice};
 
 /// What a backend can express, each with the weight with which it is drawn.
@@ -12,6 +12,8 @@ pub struct Vocabulary {
     pub max_ndim: usize,
     /// All equally often.
     pub devices: Vec<DLDevice>,
+    /// The array that is asked for where any would do: the decision table's calls are made on it.
+    pub ordinary: Tensor,
     /// How arguments are spelled.
     pub surface: Surface,
 }
@@ -70,6 +72,7 @@ impl Default for Vocabulary {
             objects,
             max_ndim: MAX_NDIM,
             devices: vec![DLDevice::CPU],
+            ordinary: Tensor::plain(),
             surface: Surface::Python,
         }
     }
@@ -101,7 +104,8 @@ impl Vocabulary {
         }
         let devices = devices.filter(|devices| !devices.is_empty()).unwrap_or(&[DLDevice::CPU]);
         let devices = devices.to_vec();
-        Self { dtypes, objects, max_ndim: MAX_NDIM, devices, surface: Surface::C }
+        let ordinary = Tensor::plain();
+        Self { dtypes, objects, max_ndim: MAX_NDIM, devices, ordinary, surface: Surface::C }
     }
 }
 

@@ -102,6 +102,7 @@ fn needs(case: &Case) -> Vec<String> {
     }
     words.extend(case.probes.iter().map(|probe| format!("+{}", probe.name())));
     words.extend(case.probes.steps().map(|step| format!("+{}", step.name())));
+    words.extend(case.life.steps().iter().map(|step| step.to_string().replace(' ', "_")));
     words
 }
 

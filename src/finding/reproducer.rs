@@ -8,17 +8,19 @@
 
 mod exchange;
 mod facts;
+mod life;
 mod template;
 
 use super::python::{self, CALLEE, Needs};
 use super::{Cause, Crash, Versions, Violation};
 use crate::abi::DLDevice;
-use crate::case::{Case, Probe, VIEW_MARK};
+use crate::case::life::Change;
+use crate::case::{CHANGE_MARK, Case, Probe, VIEW_MARK};
 use crate::oracle::catalogue;
 use crate::oracle::{Fact, Of, ProbeName, What};
 use crate::report::prose::{ascii, wrap};
 use facts::{needs_result, part, reported};
-use std::fmt::Write;
+use life::{Extent, Words};
 use template::parts;
 
 /// Last line of a script that shows the fault: it tells its exit status 1 from an uncaught exception's.
@@ -97,6 +99,9 @@ impl<'a> Script<'a> {
     fn show_violation(&mut self, violation: &Violation) {
         let facts = &violation.evidence.facts;
         self.need("hook");
+        for extent in extents(facts) {
+            self.live(extent);
+        }
         if facts.iter().any(|fact| fact.what == What::SourceState) {
             self.need("source_state");
             self.line("before = state()");
@@ -132,6 +137,27 @@ impl<'a> Script<'a> {
         self.line("sys.exit(1 if shown else 0)");
     }
 
+    /// The case's life, or a function that lives it.
+    fn live(&mut self, extent: Extent) {
+        self.need("held");
+        let case = self.input.case;
+        let changes = changes(self.input.build);
+        let mut call = |probe: Option<Probe>| {
+            self.call(probe.map_or(Of::Export, |probe| Of::Probe(ProbeName(probe))))
+        };
+        let change = |change: Change| {
+            changes.iter().find(|(known, _)| *known == change).map(|(_, text)| text.to_string())
+        };
+        let lines = life::lines(case, extent, &mut Words { call: &mut call, change: &change });
+        if extent == Extent::Repeated {
+            self.line("\ndef life():");
+        }
+        let indent = if extent == Extent::Repeated { "    " } else { "" };
+        for line in lines.iter().flat_map(|line| line.lines()) {
+            self.line(&format!("{indent}{line}"));
+        }
+    }
+
     fn show_crash(&mut self, crash: &Crash) {
         let exports = self.case_exports();
         let fate = crash.death.fate();
@@ -142,8 +168,10 @@ impl<'a> Script<'a> {
             self.line(&format!("print({}, flush=True)", text(&format!("{CALLING}{call}"))));
             self.line(&format!("attempt(lambda: {call})"));
         }
+        let has_life = !self.input.case.life.is_empty();
         if let [only] = exports[..]
             && !self.input.case.probes.asks_exchange()
+            && !has_life
         {
             let call = self.call(only);
             self.line(&format!("print({}, flush=True)", text(&format!("{CALLING}{call}: {fate}"))));
@@ -160,6 +188,11 @@ impl<'a> Script<'a> {
             self.line(&format!("print({}, flush=True)", text(&format!("{CALLING}{call}"))));
             self.line(&format!("{} = attempt(lambda: {call})", variable(of)));
         }
+        if has_life {
+            let life = format!("{CALLING}steps: {}", self.input.case.life);
+            self.line(&format!("print({}, flush=True)", text(&life)));
+            self.live(Extent::Once);
+        }
         self.line(&format!("print({})", text(&format!("not shown; reported: {fate}"))));
         self.line("sys.exit(0)");
     }
@@ -170,6 +203,7 @@ impl<'a> Script<'a> {
             What::DeviceMethod => return "x.__dlpack_device__()".into(),
             What::DeviceForm => return "types in x.__dlpack_device__()".into(),
             what if what.is_exchange() => return exchange::look_up(fact, self.input.case),
+            what if what.is_life() => return format!("{} of the life", part(what)),
             _ => {}
         }
         let what = serde_json::to_value(fact.what).expect("a unit variant is a string");
@@ -203,6 +237,8 @@ impl<'a> Script<'a> {
                 format!("{part}({}, {})", variable(fact.of), others.collect::<Vec<_>>().join(", "))
             }
             what if what.is_exchange() => exchange::look_up(fact, self.input.case),
+            What::LifeGrowth => format!("{part}(life)"),
+            what if what.is_life() => format!("{part}()"),
             _ => format!("{part}({})", variable(fact.of)),
         }
     }
@@ -218,8 +254,10 @@ impl<'a> Script<'a> {
             parts.iter().filter(|part| !part.is_import()).map(|part| part.code).collect();
         let space = if helpers.is_empty() { "\n" } else { "\n\n" };
         let (build, view) = input.build.split_once(VIEW_MARK).unwrap_or((input.build, ""));
+        let build: String =
+            (build.split_inclusive('\n')).filter(|line| !line.starts_with(CHANGE_MARK)).collect();
         let mut script = header(input);
-        let _ = write!(script, "{imports}{helpers}{space}{build}");
+        script += &format!("{imports}{helpers}{space}{build}");
         if !script.ends_with('\n') {
             script.push('\n');
         }
@@ -243,10 +281,36 @@ impl<'a> Script<'a> {
     }
 }
 
+/// The ways in which the facts need the life lived.
+fn extents(facts: &[Fact]) -> Vec<Extent> {
+    let has = |wanted: fn(What) -> bool| facts.iter().any(|fact| wanted(fact.what));
+    let mut extents = Vec::new();
+    if has(|what| what.is_life() && !matches!(what, What::LifeGrowth | What::LifeRace)) {
+        extents.push(Extent::Once);
+    }
+    if has(|what| what == What::LifeGrowth) {
+        extents.push(Extent::Repeated);
+    }
+    extents
+}
+
+/// The statements that change the array in place, which the build's text names.
+fn changes(build: &str) -> Vec<(Change, &str)> {
+    build
+        .lines()
+        .filter_map(|line| {
+            let (name, statement) = line.strip_prefix(CHANGE_MARK)?.split_once(": ")?;
+            let change = Change::ALL.into_iter().find(|change| change.name() == name)?;
+            Some((change, statement))
+        })
+        .collect()
+}
+
 /// The exports that the facts speak of, the case's own first and always: it may be what makes the others
 /// differ. The exchange API does without.
 fn exports(facts: &[Fact]) -> Vec<Of> {
-    let is_alone = !facts.is_empty() && facts.iter().all(|fact| fact.of == Of::FromPy);
+    let is_alone =
+        !facts.is_empty() && facts.iter().all(|fact| fact.of == Of::FromPy || fact.what.is_life());
     let mut exports = if is_alone { vec![] } else { vec![Of::Export] };
     for fact in facts {
         if needs_result(fact.what) && !exports.contains(&fact.of) {

@@ -4,14 +4,14 @@
 //! unmodified wheel allocated. Extents are compared with the source's allocation before a byte is read, so
 //! that without a sanitizer a bad stride is an observation and not a crash.
 
+mod walk;
+
 use super::interpreter::has_address_sanitizer;
 use crate::abi::{DLManagedTensor, DLManagedTensorVersioned, DLTensor, FLAG_READ_ONLY};
 use crate::case::{ByteOrder, Dtype, DtypeClass, Shape, Span};
 use crate::oracle::{DlTensor, Elements, Kind, Managed, Memory, Source, WriteThrough};
-use smallvec::SmallVec;
+use walk::Walk;
 
-/// More elements than this are sampled: enough for every stride to matter, few enough to stay fast.
-const MOST_ELEMENTS: i64 = 512;
 /// No exporter is known to describe more axes; a larger number means that the struct is another one.
 const MOST_AXES: i32 = 1024;
 
@@ -252,67 +252,6 @@ impl<'a> View<'a> {
     }
 }
 
-/// Steps through the indices of a shape, evenly thinned to at most [`MOST_ELEMENTS`], and keeps the byte
-/// offsets of both sides. Axes of extent 1 do not take part.
-struct Walk {
-    axes: SmallVec<[Axis; 6]>,
-    offsets: (i64, i64),
-}
-
-struct Axis {
-    number: usize,
-    index: i64,
-    last: i64,
-    /// Indices per move.
-    step: i64,
-    strides: (i64, i64),
-}
-
-impl Walk {
-    /// `shape` has no zero extent.
-    fn over(shape: &[i64], mine: &[i64], theirs: &[i64]) -> Self {
-        let mut axes: SmallVec<[Axis; 6]> = (shape.iter().zip(mine).zip(theirs).enumerate())
-            .filter(|(_, ((extent, _), _))| **extent > 1)
-            .map(|(number, ((&extent, &mine), &theirs))| Axis {
-                number,
-                index: 0,
-                last: extent - 1,
-                step: 1,
-                strides: (mine, theirs),
-            })
-            .collect();
-        let visits = |axes: &[Axis]| {
-            axes.iter().fold(1i64, |count, axis| count.saturating_mul(axis.last / axis.step + 1))
-        };
-        while visits(&axes) > MOST_ELEMENTS {
-            if let Some(longest) = axes.iter_mut().max_by_key(|axis| axis.last / axis.step) {
-                longest.step *= 2;
-            }
-        }
-        Self { axes, offsets: (0, 0) }
-    }
-
-    /// Moves to the next index; false after the last one. The last axis moves first.
-    fn next(&mut self) -> bool {
-        for axis in self.axes.iter_mut().rev() {
-            let moves = if axis.index + axis.step <= axis.last { axis.step } else { -axis.index };
-            axis.index += moves;
-            self.offsets.0 = self.offsets.0.wrapping_add(moves.wrapping_mul(axis.strides.0));
-            self.offsets.1 = self.offsets.1.wrapping_add(moves.wrapping_mul(axis.strides.1));
-            if moves > 0 {
-                return true;
-            }
-        }
-        false
-    }
-
-    fn index(&self, ndim: usize) -> Shape {
-        let mut index = Shape::from_elem(0, ndim);
-        self.axes.iter().for_each(|axis| index[axis.number] = axis.index);
-        index
-    }
-}
-
 enum Difference {
     None,
     /// NaN payloads or truth values only.
@@ -357,6 +296,41 @@ fn same_float(a: &[u8], b: &[u8]) -> bool {
         _ => false,
     };
     nan(a) && nan(b)
+}
+
+/// The bytes of the elements, thinned out as everywhere here, in row-major order.
+///
+/// # Safety
+/// The elements were read by these very numbers, and nothing was freed that should not be.
+pub unsafe fn gather(tensor: &DlTensor) -> Vec<u8> {
+    let item = tensor.dtype.item_size();
+    let strides: Shape = match (tensor.strides.len(), tensor.strides_pointer) {
+        (0, 0) => {
+            let mut step = 1;
+            let mut strides = Shape::from_elem(0, tensor.shape.len());
+            for (stride, &extent) in strides.iter_mut().zip(&tensor.shape).rev() {
+                *stride = step;
+                step = step.saturating_mul(extent);
+            }
+            strides
+        }
+        _ => tensor.strides.clone(),
+    };
+    let bytes: Shape = strides.iter().map(|stride| stride.saturating_mul(item as i64)).collect();
+    let (Some(first), false) = (tensor.first(), tensor.shape.contains(&0)) else {
+        return Vec::new();
+    };
+    let mut gathered = Vec::new();
+    let mut walk = Walk::over(&tensor.shape, &bytes, &bytes);
+    loop {
+        let element = first.wrapping_add_signed(walk.offsets.0 as isize);
+        // SAFETY: as the caller promises.
+        gathered
+            .extend_from_slice(unsafe { std::slice::from_raw_parts(element as *const u8, item) });
+        if !walk.next() {
+            return gathered;
+        }
+    }
 }
 
 /// The marker test: writes one byte of the first element on either side and looks at the other. Restores

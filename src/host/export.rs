@@ -59,22 +59,8 @@ impl Exporting {
         call: &Call,
         detail: Detail,
     ) -> PyResult<Made<'py>> {
-        let arguments = self.maker.make(py, call, exportee.own)?;
-        let mut stack: SmallVec<[*mut ffi::PyObject; 8]> = SmallVec::new();
-        stack.push(exportee.object.as_ptr());
-        stack.extend(arguments.values.iter().map(|value| value.as_ptr()));
-        let names = arguments.names.as_ref().map_or(std::ptr::null_mut(), |names| names.as_ptr());
-        // SAFETY: all objects are alive and the interpreter is attached. The stack holds the object, the
-        // positional arguments and one value per name, as the vectorcall protocol demands.
-        let result = unsafe {
-            let result = ffi::PyObject_VectorcallMethod(
-                self.dlpack.as_ptr(),
-                stack.as_ptr(),
-                1 + arguments.positional,
-                names,
-            );
-            Bound::from_owned_ptr_or_opt(py, result)
-        };
+        let arguments = self.arguments(py, call, exportee.own)?;
+        let result = self.call(py, exportee.object, &arguments);
         let outcome = match &result {
             None => Outcome::Raised(errors::take(py, detail).unwrap_or(NO_EXCEPTION)),
             Some(result) => {
@@ -87,6 +73,41 @@ impl Exporting {
             }
         };
         Ok(Made { outcome, result, arguments })
+    }
+
+    /// The arguments of a call.
+    pub fn arguments<'py>(
+        &self,
+        py: Python<'py>,
+        call: &Call,
+        own: Option<&Bound<'py, PyAny>>,
+    ) -> PyResult<Arguments<'py>> {
+        self.maker.make(py, call, own)
+    }
+
+    /// The bare call; `None` where it raised, and the exception is set.
+    #[inline]
+    pub fn call<'py>(
+        &self,
+        py: Python<'py>,
+        object: &Bound<'py, PyAny>,
+        arguments: &Arguments<'py>,
+    ) -> Option<Bound<'py, PyAny>> {
+        let mut stack: SmallVec<[*mut ffi::PyObject; 8]> = SmallVec::new();
+        stack.push(object.as_ptr());
+        stack.extend(arguments.values.iter().map(|value| value.as_ptr()));
+        let names = arguments.names.as_ref().map_or(std::ptr::null_mut(), |names| names.as_ptr());
+        // SAFETY: all objects are alive and the interpreter is attached. The stack holds the object, the
+        // positional arguments and one value per name, as the vectorcall protocol demands.
+        unsafe {
+            let result = ffi::PyObject_VectorcallMethod(
+                self.dlpack.as_ptr(),
+                stack.as_ptr(),
+                1 + arguments.positional,
+                names,
+            );
+            Bound::from_owned_ptr_or_opt(py, result)
+        }
     }
 
     fn look(
@@ -212,6 +233,21 @@ impl Exporting {
             _ => Number::Index,
         };
         Some((element.extract::<i32>().ok()?, number))
+    }
+}
+
+/// The capsule's destructor lies in no shared object: it was generated while the program ran, as ctypes and
+/// cffi do for a function in Python. `None` without a destructor.
+pub fn is_destructor_generated(capsule: &Bound<'_, PyAny>) -> Option<bool> {
+    // SAFETY: the object is alive; of a capsule the name is asked for first, so that no exception is set, and
+    // dladdr looks up any address.
+    unsafe {
+        if ffi::PyCapsule_CheckExact(capsule.as_ptr()) == 0 {
+            return None;
+        }
+        let destructor = ffi::PyCapsule_GetDestructor(capsule.as_ptr())?;
+        let mut found = std::mem::zeroed();
+        Some(libc::dladdr(destructor as *const libc::c_void, &mut found) == 0)
     }
 }
 

@@ -259,7 +259,11 @@ impl Journal {
 
     /// The trace's part of the page, for a handler of signals: the mapping stays for ever.
     pub fn trace_page(self) -> &'static trace::Page {
-        &Box::leak(Box::new(self)).page().trace
+        let page = std::ptr::from_ref(self.page());
+        // Neither unmapped nor closed from here on; there is no block on the heap that could be lost.
+        std::mem::forget(self);
+        // SAFETY: the mapping is as `page` has it, and stays.
+        unsafe { &(*page).trace }
     }
 
     /// Forgets that a case is in flight, and the trace: after the writer died and before the next one starts.

@@ -13,6 +13,7 @@ pub mod frames;
 pub mod heap;
 pub mod interpreter;
 pub mod journal;
+mod life;
 pub mod outbox;
 pub mod process;
 mod runner;

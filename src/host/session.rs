@@ -4,17 +4,21 @@ use super::arguments::Arguments;
 use super::export::{Exportee, Exporting};
 use super::heap::Slope;
 use super::interpreter::{self, sentence};
-use super::{Detail, Error, Options, Versions, consumer, errors, exchange};
+use super::{Detail, Error, Options, Versions, consumer, errors, exchange, export, life};
 use crate::abi::exchange::{ATTRIBUTE, ATTRIBUTE_OLD};
 use crate::abi::{DLDevice, KNOWN_VERSION};
 use crate::backend::{self, Backend, Built, Inexpressible};
-use crate::case::{Arg, Call, Case, Keyword, Probe, Probes, Tensor, Vocabulary};
+use crate::case::life::Step;
+use crate::case::{
+    Arg, CHANGE_MARK, Call, Case, Dtype, Keyword, Probe, Probes, Tensor, Vocabulary,
+};
 use crate::oracle::{
     ErrorClass, Exchange, Exportable, Exporter, Growth, Ledger, Memory, Observation, Outcome,
     Route, Source, decision,
 };
 use pyo3::ffi;
 use pyo3::prelude::*;
+use pyo3::types::PyType;
 use smallvec::SmallVec;
 use std::borrow::Cow;
 use std::path::PathBuf;
@@ -35,11 +39,15 @@ pub struct Session {
     backend: Box<dyn Backend>,
     exporting: Exporting,
     exporter: Exporter,
+    /// The class that `exporter` speaks of.
+    ordinary_class: Option<Py<PyType>>,
     env: PathBuf,
     /// The source's allocation before the exports.
     snapshot: Vec<u8>,
     /// The exchange table that was met first.
     remembered: exchange::Remembered,
+    /// Those that change an array in its life.
+    statements: life::Statements,
     /// A sign of life, given during what takes long.
     pub(super) pulse: Box<dyn Fn()>,
 }
@@ -59,12 +67,18 @@ impl Session {
                 backend,
                 exporting,
                 exporter: UNPROBED,
+                ordinary_class: None,
                 env,
                 snapshot: Vec::new(),
                 remembered,
+                statements: life::Statements::default(),
                 pulse: Box::new(|| ()),
             };
             session.exporter = session.probe(py)?;
+            // What an import made stays: a collection that looks at it takes a fifth of a second for some libraries.
+            if let Err(error) = py.import("gc").and_then(|gc| gc.call_method0("freeze")) {
+                return Err(Error(format!("set-up failed: {}", sentence(py, &error))));
+            }
             Ok(session)
         })
     }
@@ -94,9 +108,7 @@ impl Session {
     /// An error if the type of the backend's arrays has no C exchange API under any name.
     pub fn require_exchange_api(&self) -> Result<(), Error> {
         Python::attach(|py| {
-            let built = (self.backend.build(py, &Tensor::plain())).map_err(|error| {
-                Error(format!("{} cannot build six float32: {}", self.backend.name(), error.0))
-            })?;
+            let (built, _) = self.ordinary(py)?;
             if self.remembered.has_api(py, &built.object) {
                 return Ok(());
             }
@@ -117,7 +129,15 @@ impl Session {
 
     /// Python statements that leave the case's array in `x`.
     pub fn source(&self, case: &Case) -> String {
-        self.backend.source(&case.tensor)
+        let source = self.backend.source(&case.tensor);
+        let changes = case.life.steps().iter().filter_map(|step| match step {
+            Step::Change(change) => {
+                let (statement, _) = self.backend.change(*change)?;
+                Some(format!("{CHANGE_MARK}{}: {statement}\n", change.name()))
+            }
+            _ => None,
+        });
+        changes.chain([source]).collect()
     }
 
     /// Runs a case once and releases everything. Counts that are off are confirmed by repetition. In full
@@ -156,6 +176,13 @@ impl Session {
             own: own.as_ref(),
         };
         let device = device_before.device().unwrap_or(DLDevice::CPU);
+        let host = life::Host {
+            backend: &*self.backend,
+            exporting: &self.exporting,
+            statements: &self.statements,
+            device,
+        };
+        let life = life::live(&host, py, case, detail)?;
         // All results and arguments live until the last call was made.
         let mut held: SmallVec<[Held<'_>; 4]> = SmallVec::new();
         let mut make = |call: &Call| {
@@ -190,6 +217,9 @@ impl Session {
         }
         drop(own);
         ledger.source_references = references(&built) - before;
+        // Behind the count: these calls may leave something behind too.
+        let outcomes = std::iter::once(&export).chain(further.iter().map(|(_, outcome)| outcome));
+        let exporter = self.exporter_of(py, &built, case.tensor.dtype, outcomes);
         let Built { object, array, owner, mut source } = built;
         source.unchanged = unchanged;
         drop((object, array, owner));
@@ -200,7 +230,7 @@ impl Session {
             _ => None,
         };
         Ok(Observation {
-            exporter: self.exporter,
+            exporter,
             source,
             device_before,
             device_after,
@@ -208,6 +238,7 @@ impl Session {
             further,
             ledger,
             exchange,
+            life,
         })
     }
 
@@ -317,50 +348,83 @@ impl Session {
         }
     }
 
-    /// Which methods and keywords the exporters have: each keyword once, with `None` (P-KEYWORD).
+    /// The array for which any would do, with its type.
+    fn ordinary<'py>(&self, py: Python<'py>) -> Result<(Built<'py>, Dtype), Error> {
+        let Vocabulary { devices, ordinary, .. } = self.backend.vocabulary();
+        let device = devices.first().copied().unwrap_or(DLDevice::CPU);
+        let tensor = Tensor { device, ..ordinary };
+        let built = self.backend.build(py, &tensor).map_err(|Inexpressible(reason)| {
+            let what =
+                if tensor.dtype == Dtype::FLOAT32 { "six float32" } else { "its ordinary array" };
+            Error(format!("{} cannot build {what}: {reason}", self.backend.name()))
+        })?;
+        Ok((built, tensor.dtype))
+    }
+
+    /// Which keywords an exporter takes: each once, with `None` (P-KEYWORD).
+    fn keywords(&self, py: Python<'_>, exportee: &Exportee<'_, '_>) -> [bool; 4] {
+        Keyword::ALL.map(|keyword| {
+            let call = Call::default().with(keyword, Arg::NONE);
+            let made = self.exporting.export(py, exportee, &call, Detail::Brief);
+            !made.is_ok_and(|made| is_type_error(&made.outcome))
+        })
+    }
+
+    /// What is known of the array's class. A library may have several, and a TypeError of one that was not
+    /// probed may be for want of a keyword; not so where an array raises one without any.
+    fn exporter_of<'a>(
+        &self,
+        py: Python<'_>,
+        built: &Built<'_>,
+        dtype: Dtype,
+        mut outcomes: impl Iterator<Item = &'a Outcome>,
+    ) -> Exporter {
+        let class = built.object.get_type();
+        let is_probed = self.ordinary_class.as_ref().is_none_or(|probed| class.is(probed));
+        if is_probed || !outcomes.any(is_type_error) {
+            return self.exporter;
+        }
+        let exportee = Exportee { object: &built.object, source: &built.source, dtype, own: None };
+        let plain = self.exporting.export(py, &exportee, &Call::default(), Detail::Brief);
+        if plain.is_ok_and(|made| is_type_error(&made.outcome)) {
+            return self.exporter;
+        }
+        Exporter { keywords: self.keywords(py, &exportee), ..self.exporter }
+    }
+
+    /// Which methods and keywords the exporters have.
     fn probe(&mut self, py: Python<'_>) -> Result<Exporter, Error> {
         let traits = self.backend.traits();
-        let devices = self.backend.vocabulary().devices;
-        let device = devices.first().copied().unwrap_or(DLDevice::CPU);
-        let tensor = Tensor { device, ..Tensor::plain() };
-        let built = self.backend.build(py, &tensor).map_err(|Inexpressible(reason)| {
-            Error(format!("{} cannot build six float32: {reason}", self.backend.name()))
-        })?;
+        let (built, dtype) = self.ordinary(py)?;
+        self.ordinary_class = Some(built.object.get_type().unbind());
         let methods = ["__dlpack__", "__dlpack_device__"]
             .map(|method| built.object.hasattr(method).unwrap_or(false));
         let (_, own) = self.exporting.device(py, &built.object, Detail::Brief);
-        let exportee = Exportee {
-            object: &built.object,
-            source: &built.source,
-            dtype: tensor.dtype,
-            own: own.as_ref(),
-        };
-        let outcome_of = |call: &Call| {
-            self.exporting.export(py, &exportee, call, Detail::Brief).map(|made| made.outcome)
-        };
-        let mut keywords = [true; 4];
-        for (known, keyword) in keywords.iter_mut().zip(Keyword::ALL) {
-            let call = Call::default().with(keyword, Arg::NONE);
-            let refused = |outcome: Outcome| {
-                outcome.raised().is_some_and(|raised| raised.class == ErrorClass::Type)
-            };
-            *known = !outcome_of(&call).is_ok_and(refused);
-        }
+        let exportee =
+            Exportee { object: &built.object, source: &built.source, dtype, own: own.as_ref() };
         let newest = Probe::Version199.call(&Call::default(), DLDevice::CPU);
-        let versioned = outcome_of(&newest).is_ok_and(|outcome| {
-            outcome.managed().is_some_and(|managed| managed.version.is_some())
-        });
+        let python_destructor =
+            (self.exporting.export(py, &exportee, &Call::default(), Detail::Brief))
+                .ok()
+                .and_then(|made| export::is_destructor_generated(made.result.as_ref()?))
+                .unwrap_or(traits.python_destructor);
+        let versioned = (self.exporting.export(py, &exportee, &newest, Detail::Brief))
+            .is_ok_and(|made| made.outcome.managed().is_some_and(|it| it.version.is_some()));
         Ok(Exporter {
             route: Route::Python,
-            keywords,
+            keywords: self.keywords(py, &exportee),
             methods,
             claims: traits.claims,
             versioned,
             mutable: traits.mutable,
             has_readonly: traits.has_readonly,
-            python_destructor: traits.python_destructor,
+            python_destructor,
         })
     }
+}
+
+fn is_type_error(outcome: &Outcome) -> bool {
+    outcome.raised().is_some_and(|raised| raised.class == ErrorClass::Type)
 }
 
 /// Before anything is known.
@@ -403,7 +467,7 @@ fn references(built: &Built<'_>) -> isize {
 }
 
 /// Lets lazily freed owners go.
-fn settle(_py: Python<'_>) {
+pub(super) fn settle(_py: Python<'_>) {
     // SAFETY: the interpreter is attached.
     unsafe { ffi::PyGC_Collect() };
 }
@@ -422,6 +486,6 @@ pub(super) unsafe fn memory_of(source: &Source) -> &[u8] {
     }
 }
 
-fn no_arguments(py: Python<'_>, error: &PyErr) -> Inexpressible {
+pub(super) fn no_arguments(py: Python<'_>, error: &PyErr) -> Inexpressible {
     Inexpressible(format!("the arguments cannot be made: {}", sentence(py, error)).into())
 }

@@ -7,8 +7,9 @@
 //!
 //! What the simplest case still has beyond a plain case, the fault needs, and only cases with a value that was seen
 //! to kill are covered. What it has not, the fault does not need: where a case that died has differed from it in that
-//! [`Trait`], it may be anything. A dtype is the exception: it must be one of a class that was seen, until two
-//! classes were. So a fault costs a handful of deaths and not one for each dtype, layout and object; and a second
+//! [`Trait`], it may be anything. A dtype is the exception: it must be one that was seen, until one died that
+//! is no float; and so is a life, which must take the steps of the simplest case's, whatever else it takes. So a
+//! fault costs a handful of deaths and not one for each dtype, layout and object; and a second
 //! fault, which needs something else, is still met. A death that does not show again teaches only that everything of
 //! its dtype, layout and object is better left alone.
 
@@ -87,20 +88,24 @@ struct Around {
     dtype: String,
     layout: String,
     object: String,
+    /// A death in the life of an export says nothing of the cases without one.
+    #[serde(default)]
+    lives: bool,
 }
 
 impl Around {
     fn of(case: &Case) -> Self {
         let [dtype, layout, object, ..] = traits(case);
-        Self { dtype, layout, object }
+        Self { dtype, layout, object, lives: !case.life.is_empty() }
     }
 }
 
 /// One property of a case in words, at a fixed place among its traits.
 type Trait = String;
-const TRAITS: usize = 15;
-/// The dtype's place.
+const TRAITS: usize = 16;
+/// The dtype's place, and the life's.
 const DTYPE: usize = 0;
+const LIFE: usize = 15;
 
 fn traits(case: &Case) -> [Trait; TRAITS] {
     let (tensor, call) = (&case.tensor, &case.call);
@@ -127,6 +132,7 @@ fn traits(case: &Case) -> [Trait; TRAITS] {
         format!("{:?}", call.keys),
         call.order.to_string(),
         case.probes.to_string(),
+        case.life.to_string(),
     ]
 }
 
@@ -163,8 +169,15 @@ impl Fault {
     }
 
     fn covers(&self, traits: &[Trait; TRAITS]) -> bool {
-        (0..TRAITS).all(|place| self.free[place] || self.seen[place].contains(&traits[place]))
+        (0..LIFE).all(|place| self.free[place] || self.seen[place].contains(&traits[place]))
+            && lives_through(&traits[LIFE], &self.simplest[LIFE])
     }
+}
+
+/// The life takes every step of the other one, in this order, whatever it does between them.
+fn lives_through(life: &str, other: &str) -> bool {
+    let mut steps = life.split(", ");
+    other.is_empty() || other.split(", ").all(|wanted| steps.any(|step| step == wanted))
 }
 
 /// Something is wrong with more than floats if one of these dies too.
@@ -176,7 +189,7 @@ fn is_no_float(dtype: &str) -> bool {
 /// What every case shrinks to whose fault needs nothing.
 fn plainest() -> Case {
     let tensor = Tensor { shape: Shape::new(), ..Tensor::plain() };
-    Case { tensor, call: Call::default(), probes: Probes::NONE }
+    Case::new(tensor, Call::default(), Probes::NONE)
 }
 
 #[cfg(test)]
@@ -264,6 +277,23 @@ mod tests {
         assert!(
             !steering.steers(&case("array(shape=(4,), dtype='int8', strides=(8,)).__dlpack__()"))
         );
+    }
+
+    #[test]
+    fn a_death_in_a_life_is_one_of_its_steps() {
+        let lived = |steps: &str| {
+            case(&format!("array(shape=(6,), dtype='float32').__dlpack__() then {steps}"))
+        };
+        let mut steering = Steering::default();
+        steering.go_round(&lived("take a, churn, drop a, collect"));
+        assert!(steering.steers(&lived("churn")));
+        assert!(!steering.steers(&case("array(shape=(6,), dtype='float32').__dlpack__()")));
+        let mut steering = Steering::default();
+        steering.learn(&lived("take a, churn, drop a, collect"), &lived("take a, drop a"));
+        assert!(steering.steers(&lived("take a, disarm a, drop a")));
+        for spared in ["drop a", "take a, churn", "export b, take b, drop b"] {
+            assert!(!steering.steers(&lived(spared)), "{spared}");
+        }
     }
 
     #[test]

@@ -1,9 +1,10 @@
 //! Rules of the family EXC: which exceptions come, and what they leave behind.
 //!
-//! EXC-NO-CRASH is judged by the parent process, which sees the death. EXC-ARGS, EXC-OOM, EXC-PRECEDENCE
-//! and EXC-ATTRIBUTE grant something. None of these has a function.
+//! EXC-NO-CRASH is judged by the parent process, which sees the death. EXC-ARGS, EXC-PRECEDENCE and
+//! EXC-ATTRIBUTE grant something. None of these has a function.
 
 use super::decision::{Blame, Content, CopyArg, DlDevice, Own, Standing, Stream, Word};
+use super::lived;
 use super::pair::content;
 use super::words::{by_table, facts_of, knows, on_outcome, on_pair, phrase};
 use super::{
@@ -24,6 +25,7 @@ pub(super) const RULES: &[Rule] = &[
     },
     Rule { id: "EXC-COPY-IMPOSSIBLE", needs: Matter::COPY, judge: copy_impossible },
     Rule { id: "EXC-UNEXPECTED", needs: Matter::EXCEPTION, judge: unexpected },
+    Rule { id: "EXC-OOM", needs: Matter::LIFE, judge: |ctx| lived::verdict(ctx, "EXC-OOM") },
     Rule { id: "EXC-STATE", needs: Matter::EXCEPTION, judge: state },
     Rule { id: "EXC-NO-PARTIAL", needs: Matter::EXCEPTION, judge: no_partial },
 ];

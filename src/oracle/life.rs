@@ -1,4 +1,5 @@
-//! **LIFE**: what stays behind once everything is released.
+//! **LIFE**: what stays behind once everything is released, and what lives as long as an export does.
+//! Most of it takes a life to see, which the module `lived` judges; this one judges the calls alone.
 //!
 //! A count that is off after one case may be a cache; only growth over many rounds is a leak (P-BASELINE).
 //! [`leak`] says which rule a leak belongs to, so that it is reported once: a call that raises
@@ -6,10 +7,58 @@
 //! (LIFE-REFCOUNT). Memory of failing calls is EXC-NO-PARTIAL's.
 
 use super::export::evidence;
+use super::lived;
 use super::{Context, Fact, Grade, Matter, Of, Outcome, ProbeName, Rule, Verdict, What};
 
-pub(super) const RULES: &[Rule] =
-    &[Rule { id: "LIFE-REFCOUNT", needs: Matter::ANY, judge: refcount }];
+pub(super) const RULES: &[Rule] = &[
+    Rule { id: "LIFE-REFCOUNT", needs: Matter::ANY, judge: refcount },
+    Rule {
+        id: "LIFE-OWNER-DROPPED",
+        needs: Matter::LIFE,
+        judge: |ctx| lived::verdict(ctx, "LIFE-OWNER-DROPPED"),
+    },
+    Rule {
+        id: "LIFE-OWNER-DROPPED-TAKEN",
+        needs: Matter::LIFE,
+        judge: |ctx| lived::verdict(ctx, "LIFE-OWNER-DROPPED-TAKEN"),
+    },
+    Rule {
+        id: "LIFE-OWNER-PINNED",
+        needs: Matter::LIFE,
+        judge: |ctx| lived::verdict(ctx, "LIFE-OWNER-PINNED"),
+    },
+    Rule {
+        id: "LIFE-DELETER-ONCE",
+        needs: Matter::LIFE,
+        judge: |ctx| lived::verdict(ctx, "LIFE-DELETER-ONCE"),
+    },
+    Rule {
+        id: "LIFE-DELETER-PY-THREAD",
+        needs: Matter::LIFE,
+        judge: |ctx| lived::verdict(ctx, "LIFE-DELETER-PY-THREAD"),
+    },
+    Rule {
+        id: "LIFE-DELETER-NO-GIL",
+        needs: Matter::LIFE,
+        judge: |ctx| lived::verdict(ctx, "LIFE-DELETER-NO-GIL"),
+    },
+    Rule {
+        id: "LIFE-DELETER-FINALIZED",
+        needs: Matter::LIFE,
+        judge: |ctx| lived::verdict(ctx, "LIFE-DELETER-FINALIZED"),
+    },
+    Rule {
+        id: "LIFE-CAPSULE-AT-EXIT",
+        needs: Matter::LIFE,
+        judge: |ctx| lived::verdict(ctx, "LIFE-CAPSULE-AT-EXIT"),
+    },
+    Rule { id: "LIFE-CYCLE", needs: Matter::LIFE, judge: |ctx| lived::verdict(ctx, "LIFE-CYCLE") },
+    Rule {
+        id: "LIFE-CONCURRENT",
+        needs: Matter::LIFE,
+        judge: |ctx| lived::verdict(ctx, "LIFE-CONCURRENT"),
+    },
+];
 
 /// What stays behind; numbers are per round, which is the case's export and its probes.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -31,15 +80,15 @@ pub(super) enum Leak {
     Part(f64),
 }
 
-/// `None` where a capsule without a destructor explains everything (CAP-DTOR-PRESENT).
+/// `None` where a capsule without a destructor explains everything (CAP-DTOR-PRESENT), and where the calls of
+/// the round that raise may be what leaks, or the others: a case of its own tells of either.
 pub(super) fn leak(ctx: &Context) -> Option<Leak> {
-    let mut capsules = 0;
+    let (mut capsules, mut failing) = (0, 0);
     for outcome in repeated(ctx) {
-        if let Outcome::Capsule(capsule) = outcome {
-            if !capsule.has_destructor {
-                return None;
-            }
-            capsules += 1;
+        match outcome {
+            Outcome::Capsule(capsule) if !capsule.has_destructor => return None,
+            Outcome::Capsule(_) => capsules += 1,
+            _ => failing += 1,
         }
     }
     let ledger = &ctx.seen.ledger;
@@ -69,6 +118,8 @@ pub(super) fn leak(ctx: &Context) -> Option<Leak> {
         let references = per_round(growth.references);
         if capsules == 0 {
             Leak::Failing(references)
+        } else if failing > 0 {
+            return None;
         } else if references + 0.5 >= f64::from(capsules) {
             Leak::Whole(references)
         } else {
@@ -114,6 +165,10 @@ pub(super) fn heap_fact() -> Fact {
 }
 
 fn refcount(ctx: &Context) -> Verdict {
+    lived::verdict_beside(ctx, "LIFE-REFCOUNT", refcount_of_calls(ctx))
+}
+
+fn refcount_of_calls(ctx: &Context) -> Verdict {
     match leak(ctx) {
         Some(Leak::None) => Verdict::Holds,
         Some(Leak::Part(per_round)) => ctx.breaks(Grade::Violation, || {

@@ -43,8 +43,11 @@ impl Matter {
     /// The C exchange API was tried.
     pub const EXCHANGE: Self = Self(1 << 15);
 
-    pub(super) const EACH: [Self; 16] = {
-        let mut each = [Self::ANY; 16];
+    /// The case has a life.
+    pub const LIFE: Self = Self(1 << 16);
+
+    pub(super) const EACH: [Self; 17] = {
+        let mut each = [Self::ANY; 17];
         let mut bit = 0;
         while bit < each.len() {
             each[bit] = Self(1 << bit);
@@ -81,6 +84,7 @@ impl Matter {
         let exporter = &seen.exporter;
         add(exporter.keywords != [true; 4] || exporter.methods != [true; 2], Self::OLDER);
         add(seen.exchange.is_some(), Self::EXCHANGE);
+        add(seen.life.is_some(), Self::LIFE);
         matter
     }
 

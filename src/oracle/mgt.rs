@@ -1,7 +1,7 @@
 //! **MGT**: the struct around the tensor: version, flags, deleter, alignment.
 
 use super::export::{Asked, Export, Fault, Layer, Word, evidence, flags_with_dtype};
-use super::{Context, Fact, Grade, Matter, Of, Rule, Verdict, What, life};
+use super::{Context, Fact, Grade, Matter, Of, Route, Rule, Verdict, What, life, lived};
 use crate::abi::{
     DLDeviceType, DLPackVersion, FLAG_IS_COPIED, FLAG_READ_ONLY, FLAG_SUBBYTE_PADDED, KNOWN_VERSION,
 };
@@ -22,6 +22,16 @@ pub(super) const RULES: &[Rule] = &[
     },
     Rule { id: "MGT-DELETER-NULL", needs: Matter::TENSOR, judge: deleter_null },
     Rule { id: "MGT-DELETER-FREES-ALL", needs: Matter::RESULT, judge: deleter_frees_all },
+    Rule {
+        id: "MGT-DELETER-NO-EXC",
+        needs: Matter::LIFE,
+        judge: |ctx| lived::verdict(ctx, "MGT-DELETER-NO-EXC"),
+    },
+    Rule {
+        id: "MGT-META-SNAPSHOT",
+        needs: Matter::LIFE,
+        judge: |ctx| lived::verdict(ctx, "MGT-META-SNAPSHOT"),
+    },
     Rule {
         id: "MGT-FLAGS-KNOWN",
         needs: Matter::TENSOR.and(Matter::VERSIONED),
@@ -268,7 +278,15 @@ fn aligned(ctx: &Context) -> Verdict {
 }
 
 /// In C every export is deleted by the host. In Python the capsule's destructor does it (CAP-DTOR-UNCONSUMED).
+/// Without a life, a deleter is only called on the C route.
 fn deleter_frees_all(ctx: &Context) -> Verdict {
+    match ctx.seen.exporter.route {
+        Route::Python => lived::verdict(ctx, "MGT-DELETER-FREES-ALL"),
+        Route::C => frees_all_by_calls(ctx),
+    }
+}
+
+fn frees_all_by_calls(ctx: &Context) -> Verdict {
     match life::leak(ctx) {
         None => Verdict::Silent,
         Some(life::Leak::None | life::Leak::Once) => Verdict::Holds,

@@ -31,6 +31,7 @@ mod dty;
 mod exc;
 mod export;
 mod life;
+mod lived;
 mod matter;
 mod mgt;
 mod observation;
@@ -57,6 +58,7 @@ pub use rule::{Rule, RuleSet, rules};
 use crate::case::{Call, Case, Probe};
 use export::Exports;
 use std::borrow::Cow;
+use std::cell::OnceCell;
 
 /// How serious a break is (the catalogue's column `verdict`).
 #[derive(
@@ -197,6 +199,18 @@ pub enum What {
     HeapGrowth,
     /// The process dies; the value is the signal's name.
     Death,
+    /// The first living export of a life that is not what it was, and in what, such as `a: elements`.
+    LifeChange,
+    /// The exception that is set after a release while KeyError was in flight.
+    LifeInFlight,
+    /// The exception that is set after a release although none was in flight.
+    LifeError,
+    /// References of the source that each life leaves behind.
+    LifeGrowth,
+    /// `raises` or `references`: what two threads bring about.
+    LifeRace,
+    /// How the process ends with the exports: a signal's name, `exit` or `hang`.
+    LifeEnd,
     /// What the type holds under `__dlpack_c_exchange_api__`, in the words of [`Attribute`].
     ExchangeAttribute,
     /// `True` if both names of the attribute lead to one table.
@@ -240,6 +254,11 @@ pub enum What {
 }
 
 impl What {
+    /// It is about the case's life.
+    pub fn is_life(self) -> bool {
+        (Self::LifeChange..Self::ExchangeAttribute).contains(&self)
+    }
+
     /// It is about the exchange API itself, and no `__dlpack__` call is needed to see it.
     pub fn is_exchange(self) -> bool {
         self >= Self::ExchangeAttribute
@@ -255,6 +274,8 @@ pub struct Context<'a> {
     pub table: decision::Ruling,
     /// The exports that ended in a readable struct, each with what is wrong with it.
     exports: Exports<'a>,
+    /// What the case's life breaks, once somebody has asked.
+    lived: OnceCell<lived::Findings>,
     /// Evidence is put into words from this grade upwards.
     threshold: Grade,
 }
@@ -268,7 +289,15 @@ impl<'a> Context<'a> {
     ) -> Self {
         let table = decision::rule(case, seen, profile);
         let exports = export::examine(case, seen);
-        Self { case, seen, profile, table, exports, threshold }
+        Self { case, seen, profile, table, exports, lived: OnceCell::new(), threshold }
+    }
+
+    /// What the case's life breaks; nothing if it has none.
+    fn lived(&self) -> &lived::Findings {
+        self.lived.get_or_init(|| match &self.seen.life {
+            Some(life) => lived::examine(self, life),
+            None => lived::Findings::default(),
+        })
     }
 
     /// The rule is broken; the words are only made if somebody asked for this grade.

@@ -4,8 +4,10 @@
 //! can therefore be tested with a hand-written observation, without an interpreter.
 
 mod exchange;
+mod life;
 
 pub use exchange::*;
+pub use life::*;
 
 use crate::abi::{DLDataType, DLDevice, DLPackVersion};
 use crate::case::{Probe, Shape, Strides};
@@ -30,6 +32,8 @@ pub struct Observation {
     pub ledger: Ledger,
     /// The C exchange API of the array's type, where the case asked for it.
     pub exchange: Option<Box<Exchange>>,
+    /// The case's life, if it has one.
+    pub life: Option<Box<Lived>>,
 }
 
 impl Observation {

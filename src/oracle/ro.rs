@@ -4,6 +4,7 @@
 
 use super::decision::{self, Blame};
 use super::export::{Asked, Export, Word, evidence};
+use super::lived;
 use super::{
     Context, ErrorClass, Fact, Grade, Knob, Matter, Of, Outcome, Rule, Setting, Verdict, What,
 };
@@ -17,6 +18,7 @@ pub(super) const RULES: &[Rule] = &[
         judge: flag_set,
     },
     Rule { id: "RO-FLAG-CLEAR", needs: Matter::TENSOR.and(Matter::VERSIONED), judge: flag_clear },
+    Rule { id: "RO-STATE", needs: Matter::LIFE, judge: |ctx| lived::verdict(ctx, "RO-STATE") },
     Rule { id: "RO-LEGACY", needs: Matter::READ_ONLY, judge: legacy },
     Rule { id: "RO-LEGACY-COPY", needs: Matter::READ_ONLY, judge: legacy_copy },
     Rule { id: "RO-REEXPORT", needs: Matter::TENSOR, judge: reexport },

@@ -41,12 +41,10 @@ const OF_PYTHON: [&str; 26] = [
     "EXC-CLASS",
 ];
 
-/// The rules that speak of a deleter that was called, which only happens in C so far.
-const OF_C: [&str; 1] = ["MGT-DELETER-FREES-ALL"];
-
 /// Rules that say nothing of exporters of this route.
 pub(super) fn silent_on(route: Route) -> &'static RuleSet {
-    static SETS: LazyLock<[RuleSet; 2]> = LazyLock::new(|| [places(&OF_C), places(&OF_PYTHON)]);
+    static SETS: LazyLock<[RuleSet; 2]> =
+        LazyLock::new(|| [RuleSet::default(), places(&OF_PYTHON)]);
     &SETS[match route {
         Route::Python => 0,
         Route::C => 1,

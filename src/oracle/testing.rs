@@ -118,9 +118,10 @@ impl Scene {
             further: Default::default(),
             ledger: Ledger { blocks: Some(0), ..Ledger::default() },
             exchange: None,
+            life: None,
         };
         let mut scene = Self {
-            case: Case { tensor, call, probes: Probes::NONE },
+            case: Case::new(tensor, call, Probes::NONE),
             seen,
             profile: Profile::spec(),
             copies: 0,

@@ -5,14 +5,16 @@
 
 use crate::array::Array;
 use crate::faulty::{self, Faulty};
+use crate::mortal::{CHANGES, Mortal};
 use dlpack_reference::arguments::Request;
 use dlpack_reference::array::{Access, Array as Inner};
 use dlpack_reference::dlpack::{DataType, Device, flag};
 use dlpack_reference::dtype::{ElementType, Storage, Unnamed, element_type};
-use dlpack_reference::fault::{self, Fault, Surface};
+use dlpack_reference::fault::{self, Fault, Plant, Surface};
 use dlpack_reference::memory::Memory;
 use pyo3::prelude::*;
 use pyo3::types::{PyByteArray, PyDict, PyTuple};
+use std::collections::HashMap;
 use std::sync::Arc;
 
 /// What may be built on another device lies in host memory all the same.
@@ -43,6 +45,7 @@ pub fn build<'py>(description: &Bound<'py, PyAny>) -> PyResult<Option<Bound<'py,
         Some(Surface::NoDeviceMethod) => {
             Bound::new(py, faulty::NoDevice { inner: array })?.into_any()
         }
+        Some(Surface::Life(life)) => Bound::new(py, Mortal::new(array, life))?.into_any(),
         Some(surface) => Bound::new(py, Faulty { inner: array, surface })?.into_any(),
     };
     facts.set_item("owner", &object)?;
@@ -57,6 +60,15 @@ pub struct Builder {
 
 #[pymethods]
 impl Builder {
+    /// How arrays with faults of their life change in place; the others have no such methods.
+    #[getter]
+    fn changes(&self) -> HashMap<&'static str, &'static str> {
+        match self.fault.plant {
+            Plant::Surface(Surface::Life(_)) => CHANGES.into_iter().collect(),
+            _ => HashMap::new(),
+        }
+    }
+
     fn __call__<'py>(
         &self,
         description: &Bound<'py, PyAny>,

@@ -2,7 +2,8 @@
 //!
 //! Read [`array`] (the two methods), [`arguments`] (what their arguments mean) and [`capsule`] (how a managed
 //! tensor is handed over); everything else is the crate's that this one wraps. [`build`] makes an array from a
-//! description, and [`faulty`] is what an array becomes when a fault is planted that only Python can show.
+//! description, and [`faulty`] is what an array becomes when a fault is planted that only Python can show, or
+//! [`mortal`] if only the life of an export shows it.
 
 mod arguments;
 mod array;
@@ -10,6 +11,7 @@ mod build;
 mod capsule;
 mod error;
 mod faulty;
+mod mortal;
 
 use dlpack_reference::fault;
 use pyo3::exceptions::{PyAttributeError, PyValueError};
@@ -54,8 +56,8 @@ fn __getattr__(name: &str) -> PyResult<build::Builder> {
     }
 }
 
-/// Name, rule, grade, route by which a search finds it (`both`, `c` or `python`) and story of every fault that
-/// can be planted.
+/// Name, rule, grade, route by which a search finds it (`both`, `c`, `python`, or `life`: in the life of an export)
+/// and story of every fault that can be planted.
 #[pyfunction]
 fn faults() -> Vec<[&'static str; 5]> {
     let row = |fault: &'static fault::Fault| {
@@ -64,7 +66,9 @@ fn faults() -> Vec<[&'static str; 5]> {
             fault::Grade::Warning => "warning",
             fault::Grade::Violation => "violation",
         };
+        let is_of_life = matches!(fault.plant, fault::Plant::Surface(fault::Surface::Life(_)));
         let route = match (fault.route, fault.device) {
+            _ if is_of_life => "life",
             (fault::Route::Both, None) => "both",
             // Through `build`, arrays are drawn on the CPU only.
             (fault::Route::C, _) | (fault::Route::Both, Some(_)) => "c",

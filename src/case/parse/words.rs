@@ -66,7 +66,7 @@ impl<'a> Parser<'a> {
     }
 
     /// What stands before the first of these characters.
-    pub(super) fn until(&mut self, ends: [char; 2]) -> &'a str {
+    pub(super) fn until<const N: usize>(&mut self, ends: [char; N]) -> &'a str {
         let rest = self.rest();
         let found = &rest[..rest.find(ends).unwrap_or(rest.len())];
         self.at += found.len();

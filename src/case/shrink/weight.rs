@@ -1,6 +1,7 @@
 //! The **weight** of a case: what makes it more complicated than another, in numbers.
 
 use crate::abi::DLDevice;
+use crate::case::life::Step;
 use crate::case::{Access, Arg, Call, Case, Contents, Dtype, Extra, Keys, Keyword, Layout, Object};
 use crate::case::{Scalar, SeqKind, Tensor, Value};
 
@@ -10,6 +11,18 @@ pub fn weight(case: &Case) -> u64 {
     tensor_weight(&case.tensor)
         + call_weight(&case.call)
         + 20 * u64::from(case.probes.bits().count_ones())
+        + case.life.steps().iter().map(|step| 30 + step_weight(*step)).sum::<u64>()
+}
+
+/// A slot further on, another place or mood: each a little more.
+fn step_weight(step: Step) -> u64 {
+    let [code, argument] = step.code();
+    match step {
+        Step::Export(slot, probe) => 2 * slot as u64 + if probe.is_some() { 10 } else { 0 },
+        Step::Delete(slot, place) => slot as u64 + 4 * place as u64,
+        Step::Drop(slot, mood) => slot as u64 + 4 * mood as u64,
+        _ => u64::from(code) / 4 + u64::from(argument),
+    }
 }
 
 fn tensor_weight(tensor: &Tensor) -> u64 {

@@ -33,7 +33,7 @@ impl ExchangeSweep {
             let object = self.0.objects[at % self.0.objects.len()];
             Tensor { object, ..self.0.few_tensor(at / self.0.objects.len()) }
         };
-        let mut case = Case { tensor, call: Call::default(), probes: Probes::NONE };
+        let mut case = Case::new(tensor, Call::default(), Probes::NONE);
         steps_at(place).iter().for_each(|&step| case.probes.ask(step));
         case.normalized()
     }

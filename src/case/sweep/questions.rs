@@ -27,7 +27,7 @@ pub fn questions() -> Vec<Case> {
         .flat_map(|tensor| [plain.clone(), versioned.clone()].map(|call| (tensor.clone(), call)));
     let mut seen = HashSet::new();
     (table.chain(single).chain(arrays))
-        .map(|(tensor, call)| Case { tensor, call, probes: Probes::NONE }.normalized())
+        .map(|(tensor, call)| Case::new(tensor, call, Probes::NONE).normalized())
         .filter(|case| seen.insert(case.clone()))
         .collect()
 }

@@ -71,7 +71,7 @@ pub fn calibration() -> impl Iterator<Item = (Row, Case)> {
                         for (keyword, sample) in [device, copy, version, stream] {
                             *call.arg_mut(keyword) = sample.arg();
                         }
-                        (row, Case { tensor: Tensor::plain(), call, probes: Probes::NONE })
+                        (row, Case::new(Tensor::plain(), call, Probes::NONE))
                     })
                 })
             })

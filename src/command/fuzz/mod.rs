@@ -38,7 +38,7 @@ Examples:
   dlpack-fuzz fuzz --profile strict --runs 1000000
   dlpack-fuzz fuzz --knob cpu_stream=V --findings /tmp/f
 
-Exit status: 0 nothing new, 1 findings, 2 could not run (also when leaks could not be watched).")]
+Exit status: 0 nothing new, 1 findings, 2 could not run.")]
 pub struct Fuzz {
     /// The fuzz target, a file of fuzz/fuzz_targets [default: c_abi for a backend c:PATH, else dunder_dlpack]
     target: Option<String>,

@@ -59,7 +59,7 @@ impl When {
     pub fn holds(&self, case: &Case) -> bool {
         self.holds_for_array(&case.tensor)
             && (self.holds_for_call(&case.call)
-                || (case.probes.iter())
+                || (case.probes.iter().chain(case.life.probes()))
                     .any(|probe| self.holds_for_call(&probe.call(&case.call, case.tensor.device))))
     }
 

@@ -5,6 +5,7 @@ use crate::oracle::{Fact, What};
 /// The fact is about what a call returned or raised, or about the time after it.
 pub fn needs_result(what: What) -> bool {
     !what.is_exchange()
+        && !what.is_life()
         && !matches!(
             what,
             What::DeviceMethod
@@ -25,6 +26,7 @@ pub fn reported(fact: &Fact) -> String {
             | What::MemoryGrowth
             | What::ArgumentReferences
             | What::ExchangeReferences
+            | What::LifeGrowth
             | What::ExchangeViewReferences,
             Ok(growth),
         ) => {
@@ -65,6 +67,12 @@ pub fn part(what: What) -> &'static str {
         What::PendingError => "pending_error",
         What::Aligned => "aligned",
         What::SourceState => "source_state",
+        What::LifeChange => "life_change",
+        What::LifeInFlight => "life_in_flight",
+        What::LifeError => "life_error",
+        What::LifeGrowth => "life_growth",
+        What::LifeRace => "life_race",
+        What::LifeEnd => "life_end",
         What::ExchangeAttribute => "exchange_attribute",
         What::ExchangeOneTable => "exchange_one_table",
         What::ExchangeLookUps => "exchange_look_ups",

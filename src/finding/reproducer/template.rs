@@ -1,4 +1,4 @@
-//! The parts of reproducers, from `reproducer.py.in` and `exchange.py.in`.
+//! The parts of reproducers, from `reproducer.py.in`, `exchange.py.in` and `life.py.in`.
 
 use crate::finding::python::Needs;
 
@@ -16,7 +16,11 @@ impl Part {
 }
 
 pub fn template() -> Vec<Part> {
-    let files = [include_str!("../reproducer.py.in"), include_str!("exchange.py.in")];
+    let files = [
+        include_str!("../reproducer.py.in"),
+        include_str!("exchange.py.in"),
+        include_str!("life.py.in"),
+    ];
     let sections = files.into_iter().flat_map(|file| file.split("#:: ").skip(1));
     sections
         .map(|section| {

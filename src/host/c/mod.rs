@@ -74,7 +74,7 @@ impl Session {
             pulse: Box::new(|| ()),
         };
         let newest = crate::case::Probe::Version199.call(&Call::default(), DLDevice::CPU);
-        let case = Case { tensor: Tensor::plain(), call: newest, probes: Default::default() };
+        let case = Case::new(Tensor::plain(), newest, Default::default());
         let seen = session.run(&case, Detail::Brief).map_err(|Inexpressible(reason)| {
             Error(format!("{} cannot build six float32: {reason}", session.shared.spec))
         })?;
@@ -121,6 +121,9 @@ impl Session {
     }
 
     fn run_once(&mut self, case: &Case, detail: Detail) -> Result<Observation, Inexpressible> {
+        if !case.life.is_empty() {
+            return Err(Inexpressible("a struct without a capsule has no life yet".into()));
+        }
         // What cannot be said is found out before anything is built.
         arguments(&case.call, DLDevice::CPU)?;
         let blocks = self.live_blocks();
@@ -172,6 +175,7 @@ impl Session {
             further,
             ledger,
             exchange: None,
+            life: None,
         })
     }
 

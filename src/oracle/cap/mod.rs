@@ -1,12 +1,13 @@
-//! **CAP**: the capsule that a call returns, as far as one sees it without consuming it.
+//! **CAP**: the capsule that a call returns, and what becomes of it when it is consumed or dropped.
 //!
-//! What a consumer does to a capsule (renaming, deleting, releasing in another order) is a life of its own
-//! and not in an observation yet; the catalogue lists those rules as not observable.
+//! What a consumer does to a capsule (renaming, deleting, releasing in another order) is a life, which the
+//! module `lived` judges by the model of ownership; the rules here only ask for their word.
 
 mod release;
 mod repeat;
 
 use super::export::{Fault, Layer, Word, evidence, place};
+use super::lived;
 use super::{
     Capsule, CapsuleName, Context, Evidence, Fact, Grade, Kind, Matter, Of, Outcome, Rule, Verdict,
     What,
@@ -33,13 +34,43 @@ pub(super) const RULES: &[Rule] = &[
     Rule { id: "CAP-STRUCT-MATCHES-NAME", needs: Matter::RESULT, judge: struct_matches_name },
     Rule { id: "CAP-DTOR-PRESENT", needs: Matter::RESULT, judge: release::destructor_present },
     Rule { id: "CAP-DTOR-UNCONSUMED", needs: Matter::ANY, judge: release::destructor_unconsumed },
+    Rule {
+        id: "CAP-DTOR-CONSUMED",
+        needs: Matter::LIFE,
+        judge: |ctx| lived::verdict(ctx, "CAP-DTOR-CONSUMED"),
+    },
+    Rule {
+        id: "CAP-DTOR-CONSUMED-LIVE",
+        needs: Matter::LIFE,
+        judge: |ctx| lived::verdict(ctx, "CAP-DTOR-CONSUMED-LIVE"),
+    },
+    Rule {
+        id: "CAP-DTOR-REMOVED",
+        needs: Matter::LIFE,
+        judge: |ctx| lived::verdict(ctx, "CAP-DTOR-REMOVED"),
+    },
+    Rule {
+        id: "CAP-DTOR-EXC-KEPT",
+        needs: Matter::LIFE,
+        judge: |ctx| lived::verdict(ctx, "CAP-DTOR-EXC-KEPT"),
+    },
     Rule { id: "CAP-DTOR-EXC-CLEAN", needs: Matter::RESULT, judge: release::destructor_clean },
+    Rule {
+        id: "CAP-DTOR-EXC-PY",
+        needs: Matter::LIFE,
+        judge: |ctx| lived::verdict(ctx, "CAP-DTOR-EXC-PY"),
+    },
+    Rule {
+        id: "CAP-INDEPENDENT",
+        needs: Matter::LIFE,
+        judge: |ctx| lived::verdict(ctx, "CAP-INDEPENDENT"),
+    },
     Rule {
         id: "CAP-DISTINCT-STRUCT",
         needs: Matter::COMPARISON.and(Matter::RESULT),
         judge: distinct_struct,
     },
-    Rule { id: "CAP-EXC-NO-LEAK", needs: Matter::EXCEPTION, judge: release::exception_no_leak },
+    Rule { id: "CAP-EXC-NO-LEAK", needs: Matter::ANY, judge: release::exception_no_leak },
     Rule { id: "CAP-REPEAT", needs: Matter::COMPARISON, judge: repeat::repeat },
     Rule { id: "CAP-SOURCE-UNCHANGED", needs: Matter::ANY, judge: release::source_unchanged },
 ];

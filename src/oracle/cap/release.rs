@@ -2,7 +2,7 @@
 
 use super::each_capsule;
 use crate::oracle::export::{Word, evidence, place};
-use crate::oracle::{Context, Fact, Grade, Of, Verdict, What, life};
+use crate::oracle::{Context, Fact, Grade, Of, Verdict, What, life, lived};
 use std::borrow::Cow;
 
 pub(super) fn destructor_present(ctx: &Context) -> Verdict {
@@ -27,8 +27,12 @@ pub(super) fn destructor_present(ctx: &Context) -> Verdict {
     )
 }
 
-/// Every capsule of a case is dropped unconsumed.
+/// Every capsule of a case's calls is dropped unconsumed.
 pub(super) fn destructor_unconsumed(ctx: &Context) -> Verdict {
+    lived::verdict_beside(ctx, "CAP-DTOR-UNCONSUMED", unconsumed_by_calls(ctx))
+}
+
+fn unconsumed_by_calls(ctx: &Context) -> Verdict {
     match life::leak(ctx) {
         None => Verdict::Silent,
         Some(life::Leak::None | life::Leak::Once) => Verdict::Holds,
@@ -62,6 +66,10 @@ pub(super) fn destructor_unconsumed(ctx: &Context) -> Verdict {
 }
 
 pub(super) fn destructor_clean(ctx: &Context) -> Verdict {
+    lived::verdict_beside(ctx, "CAP-DTOR-EXC-CLEAN", clean_after_calls(ctx))
+}
+
+fn clean_after_calls(ctx: &Context) -> Verdict {
     if life::capsules(ctx) == 0 {
         return Verdict::Silent;
     }
@@ -79,6 +87,10 @@ pub(super) fn destructor_clean(ctx: &Context) -> Verdict {
 }
 
 pub(super) fn exception_no_leak(ctx: &Context) -> Verdict {
+    lived::verdict_beside(ctx, "CAP-EXC-NO-LEAK", no_leak_by_calls(ctx))
+}
+
+fn no_leak_by_calls(ctx: &Context) -> Verdict {
     match life::leak(ctx) {
         Some(life::Leak::Failing(per_round)) => ctx.breaks(Grade::Violation, || {
             evidence(

@@ -322,7 +322,14 @@ fn copy_cause(matter: &Matter, token: Token) -> Option<Cause> {
     let without = matter.answer(Probe::CopyNone);
     match matter.classes.copy {
         CopyArg::True => match without {
-            Answer::Raised(_) => None,
+            // The own device is refused as well; where the copy is refused without it, that is the cause
+            // (the device alone is COPY-SAME-DEVICE-NEUTRAL's).
+            Answer::Raised(_)
+                if matter.classes.dl_device != DlDevice::Same
+                    || !matter.answer(Probe::NoDevice).is_refused() =>
+            {
+                None
+            }
             _ if is_refusal => {
                 let knob = matter.profile.grade(Knob::CopyTrueRequired);
                 Some(Cause::Is(Blame::CopyTrueRefused, knob))

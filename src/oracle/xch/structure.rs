@@ -49,7 +49,7 @@ pub(super) fn faults(ctx: &Context, from_py: &FromPy, managed: &Managed) -> Vec<
 fn faults_of(ctx: &Context, export: Outcome) -> Vec<Fault> {
     let newest = Arg::Given(Value::pair(1, 99));
     let call = Call::default().with(Keyword::MaxVersion, newest);
-    let case = Case { tensor: ctx.case.tensor.clone(), call, probes: Probes::NONE };
+    let case = Case::new(ctx.case.tensor.clone(), call, Probes::NONE);
     let seen = Observation {
         exporter: ctx.seen.exporter,
         source: ctx.seen.source.clone(),
@@ -59,6 +59,7 @@ fn faults_of(ctx: &Context, export: Outcome) -> Vec<Fault> {
         further: Default::default(),
         ledger: Ledger::default(),
         exchange: None,
+        life: None,
     };
     let inner = Context::new(&case, &seen, ctx.profile, Grade::Violation);
     let families = [mgt::RULES, ten::RULES, dty::RULES, dev::RULES];

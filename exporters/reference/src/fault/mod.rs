@@ -12,12 +12,14 @@ mod copy;
 mod dev;
 mod dty;
 mod exc;
+mod life;
 mod mgt;
 mod past;
 mod surface;
 mod ten;
 mod ver;
 
+pub use life::Life;
 pub use past::{Past, forget};
 pub use surface::Surface;
 
@@ -109,7 +111,7 @@ pub struct Outcome {
     pub left: Option<Left>,
 }
 
-const FAMILIES: [&[Fault]; 9] = [
+const FAMILIES: [&[Fault]; 10] = [
     cap::FAULTS,
     mgt::FAULTS,
     ten::FAULTS,
@@ -119,6 +121,7 @@ const FAMILIES: [&[Fault]; 9] = [
     ver::FAULTS,
     exc::FAULTS,
     surface::FAULTS,
+    life::FAULTS,
 ];
 
 /// All faults, by family.

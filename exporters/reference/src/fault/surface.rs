@@ -1,7 +1,7 @@
 //! Faults that only the Python object can have: names and destructors of capsules, the signature, the types
 //! of what goes in and out.
 
-use super::{Fault, Plant, Route};
+use super::{Fault, Life, Plant, Route};
 use crate::dlpack::Device;
 
 /// What the Python object does otherwise.
@@ -41,6 +41,7 @@ pub enum Surface {
     EnumRefused,
     StreamOfAnyType,
     ErrorLeftBehind,
+    Life(Life),
 }
 
 use Surface::*;

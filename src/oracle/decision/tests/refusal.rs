@@ -138,6 +138,22 @@ fn a_refused_copy_is_measured_by_the_call_without_it() {
     assert_eq!(blame(&refused.raising(ErrorClass::Memory)), Word::Lawful);
 }
 
+/// Of a library that takes neither keyword (cuda.core 1.2).
+#[test]
+fn a_copy_on_a_named_device_is_refused_as_the_copy_is() {
+    let both = [versioned(), (DlDevice, Value::Own), (Copy, Value::bool(true))];
+    let refused = Scene::of(&both)
+        .raising(ErrorClass::Buffer)
+        .with_raised(Probe::Version199, ErrorClass::Buffer)
+        .with_raised(Probe::OwnDevice, ErrorClass::Buffer)
+        .with_raised(Probe::CopyNone, ErrorClass::Buffer)
+        .with(Probe::Plain);
+    let copy = refused.clone().with_raised(Probe::NoDevice, ErrorClass::Buffer);
+    assert_blamed(&copy, Blame::CopyTrueRefused, Grade::Warning);
+    let device = refused.with(Probe::NoDevice);
+    assert_blamed(&device, Blame::CopySameDeviceNeutral, Grade::Violation);
+}
+
 #[test]
 fn what_cannot_be_exported_demands_buffer_error() {
     let objects = Tensor { dtype: Dtype::named("object", 0).unwrap(), ..Tensor::plain() };
