@@ -85,7 +85,7 @@ pub struct Subject {
 
     /// The folder of known findings, one file per backend
     #[arg(long, value_name = "DIR", env = "DLPACK_FUZZ_KNOWN", hide_short_help = true)]
-    pub known: Option<PathBuf>,
+    pub known_dir: Option<PathBuf>,
 }
 
 const BACKEND: &str = "numpy";
@@ -144,7 +144,7 @@ impl Subject {
     }
 
     pub fn known_folder(&self) -> PathBuf {
-        self.known.clone().unwrap_or_else(|| project().join("corpus/known"))
+        self.known_dir.clone().unwrap_or_else(|| project().join("corpus/known"))
     }
 
     /// The backend is a shared object.
@@ -183,7 +183,7 @@ impl Subject {
         }
         push("--case-limit", &self.case_limit.to_string());
         push("--memory-limit", &self.memory_limit.to_string());
-        push("--known", &self.known_folder());
+        push("--known-dir", &self.known_folder());
         if self.ignore_known {
             arguments.push("--ignore-known".into());
         }
@@ -300,7 +300,7 @@ mod tests {
         assert_eq!(child.backend, "py:m:f");
         assert_eq!(child.knobs, ["aat=off", "copy-true=warning"]);
         assert_eq!(child.env, Some("-odd".into()));
-        assert_eq!(child.known, Some(parent.known_folder()));
+        assert_eq!(child.known_dir, Some(parent.known_folder()));
     }
 
     #[test]

@@ -48,7 +48,7 @@ fn what_cannot_run_says_why_in_one_line() {
 fn a_corrupt_file_of_known_findings_is_named_with_its_line() {
     let dir = tempfile::tempdir().unwrap();
     std::fs::write(dir.path().join("numpy.toml"), "\n[[known]]\nrule = 7\n").unwrap();
-    let line = refusal(&["check", "--known", dir.path().to_str().unwrap()]);
+    let line = refusal(&["check", "--known-dir", dir.path().to_str().unwrap()]);
     assert!(line.contains("numpy.toml:"), "{line}");
 }
 
@@ -73,7 +73,9 @@ fn rules_and_their_explanations_are_printed() {
 
 #[test]
 fn every_command_has_help_with_its_exit_status() {
-    for command in ["doctor", "check", "fuzz", "replay", "repro", "shrink", "explain", "rules"] {
+    for command in
+        ["doctor", "check", "fuzz", "matrix", "replay", "repro", "shrink", "explain", "rules"]
+    {
         let output = dlpack_fuzz(&[command, "--help"]);
         assert!(output.status.success());
         assert!(text(&output.stdout).contains("Exit status"), "{command}");
@@ -149,7 +151,7 @@ fn a_kept_finding_is_fixed_once_it_no_longer_shows() {
         finding["case"] = case.into();
         std::fs::write(dir.path().join("report.json"), finding.to_string()).unwrap();
         let path = dir.path().to_str().unwrap();
-        let output = dlpack_fuzz(&["replay", "--ignore-known", "--json", "-", path]);
+        let output = dlpack_fuzz(&["replay", "--ignore-known", "--json", path]);
         let value: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
         (value["lines"][0]["answer"].as_str().unwrap().to_owned(), output.status.code())
     };

@@ -9,9 +9,11 @@
 mod exchange;
 mod layouts;
 mod lives;
+mod questions;
 mod row;
 
 pub use exchange::ExchangeSweep;
+pub use questions::questions;
 pub use row::{Row, calibration, rows};
 
 use super::class::{Class, classes};

@@ -69,12 +69,14 @@ pub fn is_same(one: &Cause, other: &Cause) -> bool {
 }
 
 /// The simplest case that still shows the fault and that is found in the time. It goes on after a first
-/// Ctrl-C: crashes that are not reduced all look different, and would be kept as so many findings.
+/// Ctrl-C: crashes that are not reduced all look different, and would be kept as so many findings. Cases
+/// that `avoid` names are not tried.
 pub fn shrink(
     arena: &mut Arena,
     case: &Case,
     fault: &Cause,
     limit: Duration,
+    avoid: &dyn Fn(&Case) -> bool,
 ) -> Result<Case, Failure> {
     let deadline = Instant::now() + limit;
     let mut best = case.clone();
@@ -83,7 +85,7 @@ pub fn shrink(
             if Instant::now() >= deadline || process::is_urgent() {
                 return Ok(best);
             }
-            if shows(arena, &candidate, fault)? {
+            if !avoid(&candidate) && shows(arena, &candidate, fault)? {
                 best = candidate;
                 continue 'simpler;
             }

@@ -4,7 +4,7 @@
 use super::Failure;
 use super::options::Subject;
 use dlpack_fuzz::finding::{Known, Limits};
-use dlpack_fuzz::host::worker::{Launch, Worker};
+use dlpack_fuzz::host::worker::{self, Launch, Worker};
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -47,6 +47,11 @@ impl Lab {
     /// How long one case may take.
     pub fn case_limit(&self) -> Duration {
         Duration::from_secs_f64(self.subject.case_limit)
+    }
+
+    /// How long it takes to believe that a case hangs: once the limit, and then [`worker::PATIENCE`] times.
+    pub fn hang_limit(&self) -> Duration {
+        (1 + worker::PATIENCE) * self.case_limit()
     }
 
     /// How many bytes of memory a process that runs cases may occupy.

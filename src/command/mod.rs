@@ -9,13 +9,16 @@ mod doctor;
 mod explain;
 mod fuzz;
 mod lab;
+mod matrix;
 mod options;
 mod record;
 mod replay;
 mod repro;
 mod rules;
 mod shrink;
+mod since;
 mod summary;
+mod sweep;
 mod worker;
 
 use clap::{Parser, Subcommand};
@@ -30,6 +33,7 @@ Start here:
   dlpack-fuzz doctor                 is everything there?
   dlpack-fuzz check numpy            every kind of call on every kind of array, under a minute
   dlpack-fuzz fuzz --time 600        search for ten minutes, past known findings and past crashes
+  dlpack-fuzz matrix                 every library, and one page that compares them
   dlpack-fuzz replay                 run the committed corpus again
   dlpack-fuzz explain EXC-DEVICE     what a rule says, and on whose word
 
@@ -44,6 +48,7 @@ enum Request {
     Doctor(doctor::Doctor),
     Check(check::Check),
     Fuzz(fuzz::Fuzz),
+    Matrix(matrix::Matrices),
     Replay(replay::Replay),
     Repro(repro::Repro),
     Shrink(shrink::Shrink),
@@ -59,6 +64,7 @@ pub fn run(cli: Cli) -> Result<Status, Failure> {
         Request::Doctor(command) => command.run(),
         Request::Check(command) => command.run(),
         Request::Fuzz(command) => command.run(),
+        Request::Matrix(command) => command.run(),
         Request::Replay(command) => command.run(),
         Request::Repro(command) => command.run(),
         Request::Shrink(command) => command.run(),

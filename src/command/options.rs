@@ -1,8 +1,9 @@
 //! The options: the same name and the same meaning in every command that has them.
 
-use super::{At, Failure};
+use super::{At, Failure, print};
 use clap::{Args, ValueEnum};
 use dlpack_fuzz::case::Case;
+use dlpack_fuzz::report::{self, Notice};
 pub use dlpack_fuzz::subject::{Subject, project};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -30,11 +31,12 @@ impl Effort {
     }
 
     pub fn jobs(&self) -> usize {
-        self.jobs.map_or_else(
-            || std::thread::available_parallelism().map_or(1, usize::from),
-            usize::from,
-        )
+        self.jobs.map_or_else(processors, usize::from)
     }
+}
+
+pub fn processors() -> usize {
+    std::thread::available_parallelism().map_or(1, usize::from)
 }
 
 /// Where findings go.
@@ -57,6 +59,81 @@ pub struct Output {
     /// Say nothing but the result
     #[arg(long)]
     pub quiet: bool,
+}
+
+/// How findings are told: to a person, and in the files and lines that build services read.
+#[derive(Args, Clone, Debug)]
+#[command(next_help_heading = "Output")]
+pub struct Reports {
+    /// Print the result as JSON on standard output, or write it to FILE
+    #[arg(
+        long,
+        value_name = "FILE",
+        num_args = 0..=1,
+        require_equals = true,
+        default_missing_value = STANDARD_OUTPUT
+    )]
+    json: Option<PathBuf>,
+
+    /// Write the result as JUnit XML
+    #[arg(long, value_name = "FILE")]
+    junit: Option<PathBuf>,
+
+    /// Write the findings as SARIF 2.1.0, which code-scanning services read
+    #[arg(long, value_name = "FILE")]
+    sarif: Option<PathBuf>,
+
+    /// Print each finding as a workflow command of GitHub Actions, which annotates the run with it
+    #[arg(long)]
+    github: bool,
+
+    /// Say nothing but the result
+    #[arg(long)]
+    quiet: bool,
+}
+
+const STANDARD_OUTPUT: &str = "-";
+
+/// A result in every form that a person may have asked for.
+pub struct Told<'a> {
+    pub text: &'a dyn Fn() -> String,
+    pub json: &'a dyn Fn() -> String,
+    pub junit: &'a dyn Fn() -> String,
+    pub notices: &'a [Notice],
+}
+
+impl Reports {
+    /// Refuses what cannot be had together, before anything runs.
+    pub fn check(&self) -> Result<(), Failure> {
+        match self.github && self.output().json {
+            true => Err(Failure::new(
+                "--json and --github both print on standard output: write the JSON to a file, --json=FILE",
+            )),
+            false => Ok(()),
+        }
+    }
+
+    pub fn output(&self) -> Output {
+        let json = self.json.as_ref().is_some_and(|path| path.as_os_str() == STANDARD_OUTPUT);
+        Output { json, quiet: self.quiet }
+    }
+
+    /// Writes the files, and prints the text or the JSON.
+    pub fn tell(&self, told: &Told) -> Result<(), Failure> {
+        let file = |path: &Option<PathBuf>, content: &dyn Fn() -> String| match path {
+            Some(path) => std::fs::write(path, content()).at(path),
+            None => Ok(()),
+        };
+        print(&if self.output().json { (told.json)() } else { (told.text)() });
+        if self.github {
+            print(&report::github(told.notices));
+        }
+        if !self.output().json {
+            file(&self.json, told.json)?;
+        }
+        file(&self.junit, told.junit)?;
+        file(&self.sarif, &|| report::sarif(told.notices))
+    }
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]

@@ -11,18 +11,25 @@ use super::repro;
 use super::{Failure, print};
 use dlpack_fuzz::case::Case;
 use dlpack_fuzz::finding::{Cause, Crash, Death, Finding, Identity, Store};
+use dlpack_fuzz::host::Versions;
 use dlpack_fuzz::host::steering::Steering;
 use dlpack_fuzz::host::worker::Worker;
 use std::path::{Path, PathBuf};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// How long one finding may be shrunk. A crash takes a new process per try, about a fifth of a second.
 const SHRINK_LIMIT: Duration = Duration::from_secs(20);
+/// The part of the time left that one finding may take to shrink: the next ones have some, too.
+const SHARE: u32 = 3;
+/// A death is seen again, tried to shrink, and has its script written and run: each a new process.
+const DEATH_STARTS: u32 = 4;
 
 pub struct Recorder<'a> {
     lab: &'a Lab,
     store: Store,
     worker: Worker,
+    /// How long the worker took to start.
+    start_time: Duration,
     target: Option<Target>,
     kept: Vec<Kept>,
     /// Faults that are findings of this session: met again they cost nothing.
@@ -33,6 +40,10 @@ pub struct Recorder<'a> {
     understood: Vec<(Identity, Crash, Steering)>,
     /// Meetings with findings that are known.
     known: u64,
+    /// When everything has to be over.
+    until: Option<Instant>,
+    /// Deaths that were not looked into for want of time.
+    passed: u64,
 }
 
 /// A finding of this session.
@@ -43,6 +54,16 @@ pub struct Kept {
     pub count: u64,
     /// Its folder, or why it has none.
     pub folder: Result<PathBuf, String>,
+    pub reduction: Reduction,
+}
+
+/// How far a finding's case was simplified.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Reduction {
+    /// As far as it goes, or as [`SHRINK_LIMIT`] allows.
+    Done,
+    /// The session's time was over before.
+    Cut,
 }
 
 /// What became of something that was met.
@@ -73,21 +94,34 @@ pub enum Met {
     /// It took too long or too much once, or was killed, and not again: a busy machine, what earlier cases left
     /// behind, or somebody who kills processes.
     Gone,
+    /// There was no time to look into it.
+    Passed,
 }
 
 impl<'a> Recorder<'a> {
     pub fn open(lab: &'a Lab, findings: &Path, target: Option<Target>) -> Result<Self, Failure> {
+        let store = Store::open(findings)?;
+        let begun = Instant::now();
+        let worker = lab.worker(None)?;
         Ok(Self {
             lab,
-            store: Store::open(findings)?,
-            worker: lab.worker(None)?,
+            store,
+            start_time: begun.elapsed(),
+            worker,
             target,
             kept: Vec::new(),
             met: Vec::new(),
             sites: Vec::new(),
             understood: Vec::new(),
             known: 0,
+            until: None,
+            passed: 0,
         })
+    }
+
+    /// From now on what is met is reduced and confirmed within this time, and kept as it is after it.
+    pub fn until(self, until: Option<Instant>) -> Self {
+        Self { until, ..self }
     }
 
     pub fn kept(&self) -> &[Kept] {
@@ -96,6 +130,16 @@ impl<'a> Recorder<'a> {
 
     pub fn known(&self) -> u64 {
         self.known
+    }
+
+    /// How long an interpreter with the library took to start.
+    pub fn start_time(&self) -> Duration {
+        self.start_time
+    }
+
+    /// Deaths that were not looked into for want of time.
+    pub fn passed(&self) -> u64 {
+        self.passed
     }
 
     pub fn worker(&mut self) -> &mut Worker {
@@ -117,13 +161,22 @@ impl<'a> Recorder<'a> {
         {
             return Ok(Recorded { met: Met::Again, simplest: None });
         }
+        if self.is_too_late_for(&cause) {
+            return self.take_as_met(case, cause);
+        }
+        let limit = self.left().map_or(SHRINK_LIMIT, |left| (left / SHARE).min(SHRINK_LIMIT));
+        let begun = Instant::now();
+        let reduced = self.reduce(case, &cause, limit)?;
+        let reduction = match limit < SHRINK_LIMIT && begun.elapsed() >= limit {
+            true => Reduction::Cut,
+            false => Reduction::Done,
+        };
         let met_as = cause.clone();
-        let reduced = self.reduce(case, &cause)?;
         let simplest = reduced.as_ref().map(|(case, _)| case.clone());
         let met = match reduced {
             None if is_from_outside(&cause) => Met::Gone,
             // It did happen: it is kept as it was met.
-            None => self.take(case.clone(), cause)?,
+            None => self.take(case.clone(), cause, reduction)?,
             Some((simplest, cause)) => {
                 let identity = Identity::of(&simplest, &cause);
                 if let (Cause::Crash(met), Cause::Crash(crash)) = (&met_as, &cause) {
@@ -131,10 +184,42 @@ impl<'a> Recorder<'a> {
                     // A loop may be left at another of its instructions.
                     self.understand(case, &simplest, met, identity);
                 }
-                self.take(simplest, cause)?
+                self.take(simplest, cause, reduction)?
             }
         };
         Ok(Recorded { met, simplest })
+    }
+
+    /// How much time is left; `None`: any.
+    fn left(&self) -> Option<Duration> {
+        self.until.map(|until| until.saturating_duration_since(Instant::now()))
+    }
+
+    /// Whether a case hangs is seen by waiting, longer the second time; whether it kills costs a new process
+    /// for each try.
+    fn is_too_late_for(&self, cause: &Cause) -> bool {
+        let needed = match cause {
+            _ if is_hang(cause) => self.lab.hang_limit(),
+            Cause::Crash(_) => DEATH_STARTS * self.start_time,
+            Cause::Violation(_) => Duration::ZERO,
+        };
+        self.left().is_some_and(|left| left <= needed)
+    }
+
+    /// A broken rule is a finding as it was met. So is the first death of a kind; more deaths all look
+    /// different until they are reduced, and a hang may be a busy machine.
+    fn take_as_met(&mut self, case: &Case, cause: Cause) -> Result<Recorded, Failure> {
+        let is_told = |kept: &Kept| arena::is_same(&kept.finding.cause, &cause);
+        let is_passed = is_from_outside(&cause)
+            || matches!(cause, Cause::Crash(_)) && self.kept.iter().any(is_told);
+        let met = match is_passed {
+            true => {
+                self.passed += 1;
+                Met::Passed
+            }
+            false => self.take(case.clone(), cause, Reduction::Cut)?,
+        };
+        Ok(Recorded { met, simplest: None })
     }
 
     /// A death in the place of another, or like some that were all seen to be of one finding. Every death was one of
@@ -169,7 +254,7 @@ impl<'a> Recorder<'a> {
     }
 
     /// Takes what was reduced.
-    fn take(&mut self, case: Case, cause: Cause) -> Result<Met, Failure> {
+    fn take(&mut self, case: Case, cause: Cause, reduction: Reduction) -> Result<Met, Failure> {
         if self.is_known(&case, &cause) {
             self.known += 1;
             return Ok(Met::Known);
@@ -180,8 +265,8 @@ impl<'a> Recorder<'a> {
             return Ok(Met::Again);
         }
         let mut finding = self.lab.subject.finding(case, cause, self.worker.versions().clone());
-        repro::attach(self.lab, &mut self.worker, &mut finding)?;
-        self.keep(finding);
+        repro::attach(self.lab, &mut self.worker, &mut finding, self.until)?;
+        self.keep(finding, reduction);
         Ok(Met::New)
     }
 
@@ -207,7 +292,13 @@ impl<'a> Recorder<'a> {
 
     /// The simplest case that shows the fault, and the cause as it shows there; `None` if it does not show
     /// again.
-    fn reduce(&mut self, case: &Case, cause: &Cause) -> Result<Option<(Case, Cause)>, Failure> {
+    fn reduce(
+        &mut self,
+        case: &Case,
+        cause: &Cause,
+        limit: Duration,
+    ) -> Result<Option<(Case, Cause)>, Failure> {
+        let versions = self.worker.versions().clone();
         let mut arena = Arena::Worker(&mut self.worker);
         // That a case hangs is believed at once where another was seen to.
         let is_believed = is_hang(cause)
@@ -233,7 +324,9 @@ impl<'a> Recorder<'a> {
             }
             (None, None) => return Ok(None),
         };
-        let case = arena::shrink(&mut arena, case, &fault, SHRINK_LIMIT)?;
+        // A fault that is new in this case must not end as one that is known in a simpler one.
+        let is_known = |case: &Case| known_to(self.lab, case, &fault, &versions);
+        let case = arena::shrink(&mut arena, case, &fault, limit, &is_known)?;
         if let Cause::Crash(_) = fault {
             // A death has no evidence that could be plainer now.
             return Ok(Some((case, fault)));
@@ -244,8 +337,7 @@ impl<'a> Recorder<'a> {
     }
 
     fn is_known(&self, case: &Case, cause: &Cause) -> bool {
-        !self.lab.subject.ignore_known
-            && self.lab.known.covers(case, cause, self.worker.versions()).is_some()
+        known_to(self.lab, case, cause, self.worker.versions())
     }
 
     /// It is a finding of this session already; a further death is counted.
@@ -254,10 +346,10 @@ impl<'a> Recorder<'a> {
         kept.map(|kept| kept.count += u64::from(matches!(cause, Cause::Crash(_)))).is_some()
     }
 
-    fn keep(&mut self, finding: Finding) {
+    fn keep(&mut self, finding: Finding, reduction: Reduction) {
         self.save_again();
         let folder = self.store.save(&finding).map_err(|error| error.to_string());
-        self.kept.push(Kept { finding, count: 1, folder });
+        self.kept.push(Kept { finding, count: 1, folder, reduction });
     }
 
     fn save_again(&mut self) {
@@ -265,6 +357,10 @@ impl<'a> Recorder<'a> {
             kept.folder = self.store.save(&kept.finding).map_err(|error| error.to_string());
         }
     }
+}
+
+fn known_to(lab: &Lab, case: &Case, cause: &Cause, versions: &Versions) -> bool {
+    !lab.subject.ignore_known && lab.known.covers(case, cause, versions).is_some()
 }
 
 /// What somebody else can do to a process too; it must show again to be the exporter's.

@@ -4,16 +4,16 @@ mod sources;
 
 use super::arena;
 use super::lab::Lab;
-use super::options::{Output, Subject, project};
+use super::options::{Reports, Subject, Told, project};
 use super::summary::StatusLine;
-use super::{At, Failure, Status, print};
+use super::{Failure, Status};
 use clap::Args;
 use dlpack_fuzz::case::Case;
-use dlpack_fuzz::finding::{Cause, Identity};
+use dlpack_fuzz::finding::{Cause, Identity, Known};
 use dlpack_fuzz::host::Versions;
 use dlpack_fuzz::host::worker::{self, Worker};
 use dlpack_fuzz::oracle::Grade;
-use dlpack_fuzz::report::{self, Answer, ReplayLine};
+use dlpack_fuzz::report::{self, Answer, Notice, ReplayLine};
 use sources::{Expected, Source};
 use std::path::PathBuf;
 
@@ -23,11 +23,13 @@ use std::path::PathBuf;
 /// the folder of a finding, a file of known findings (.toml), or a folder of all these.
 ///
 /// Each case is answered with:
-///   OK      nothing is broken
-///   FIXED   the finding no longer shows
-///   KNOWN   it shows something that is known and reported upstream
-///   FAILED  it shows something else; or a known finding is gone and its entry is to be deleted
-///   ERROR   it could not be run
+///   OK            nothing is broken
+///   FIXED         the finding no longer shows; a known finding's entry is to be deleted, so that fails
+///   KNOWN         it shows something that is known and reported upstream
+///   STILL         the example of a known finding, which still shows
+///   NOT RUNNABLE  the example of a known finding, on which this environment says nothing
+///   FAILED        it shows something else
+///   ERROR         it could not be run
 #[derive(Args)]
 #[command(
     verbatim_doc_comment,
@@ -35,10 +37,12 @@ use std::path::PathBuf;
 Examples:
   dlpack-fuzz replay                          the committed corpus and the known findings
   dlpack-fuzz replay findings/numpy           are they fixed in this NumPy?
+  dlpack-fuzz replay --known                  are the known findings still there?
   dlpack-fuzz replay --env envs/numpy-2.3.5 --junit replay.xml corpus/dunder_dlpack
+  dlpack-fuzz replay --sarif replay.sarif --github --quiet
   dlpack-fuzz replay --case \"array(shape=(6,), dtype='float32').__dlpack__(copy=True)\"
 
-Exit status: 0 nothing FAILED, 1 something did, 2 could not run (also after an ERROR)."
+Exit status: 0 nothing FAILED and no entry is outdated, 1 something is, 2 could not run (also after an ERROR)."
 )]
 pub struct Replay {
     /// What to run [default: the corpus folder]
@@ -50,25 +54,22 @@ pub struct Replay {
     /// The corpus folder [default: corpus]
     #[arg(long, value_name = "DIR")]
     corpus: Option<PathBuf>,
-    /// Write the result as JUnit XML
-    #[arg(long, value_name = "FILE")]
-    junit: Option<PathBuf>,
-    /// Write the result as JSON; `-` is standard output
-    #[arg(long, value_name = "FILE")]
-    json: Option<PathBuf>,
-    /// Print only what is not OK
+    /// The examples of the backend's known findings, and nothing else unless it is named
     #[arg(long)]
-    quiet: bool,
+    known: bool,
     #[command(flatten)]
     subject: Subject,
+    #[command(flatten)]
+    reports: Reports,
 }
 
 impl Replay {
     pub fn run(self) -> Result<Status, Failure> {
+        self.reports.check()?;
         let lab = Lab::open(&self.subject)?;
         let mut worker = lab.worker(None)?;
         let mut paths = self.paths.clone();
-        if paths.is_empty() && self.cases.is_empty() {
+        if paths.is_empty() && self.cases.is_empty() && !self.known {
             paths.push(self.corpus.clone().unwrap_or_else(|| project().join("corpus")));
         }
         let mut sources: Vec<Source> =
@@ -76,52 +77,44 @@ impl Replay {
         for path in &paths {
             sources::gather(path, &self.subject.backend, &mut sources)?;
         }
-        let line =
-            StatusLine::up_to(Output { json: false, quiet: self.quiet }, sources.len() as u64);
+        if self.known {
+            let backend = &self.subject.backend;
+            let file = Known::file(&self.subject.known_folder(), backend);
+            sources::known(&file, backend, &mut sources);
+        }
+        let line = StatusLine::bar(self.reports.output());
+        line.length(sources.len() as u64);
         let mut lines = Vec::new();
         for (place, source) in sources.iter().enumerate() {
             line.advance(place as u64);
             lines.push(answer(&lab, &mut worker, source)?);
         }
         line.finish();
-        self.report(&lines)?;
-        let any = |answer| lines.iter().any(|line| line.answer == answer);
+        let notices: Vec<_> = lines.iter().filter_map(Notice::of_line).collect();
+        self.reports.tell(&Told {
+            text: &|| self.text(&lines),
+            json: &|| report::json_replay(&lines),
+            junit: &|| report::junit(&lines),
+            notices: &notices,
+        })?;
         Ok(match () {
-            () if any(Answer::Failed) => Status::Findings,
-            () if any(Answer::Error) => Status::CouldNotRun,
+            () if lines.iter().any(|line| line.answer.fails()) => Status::Findings,
+            () if lines.iter().any(|line| line.answer == Answer::Error) => Status::CouldNotRun,
             () => Status::NothingNew,
         })
     }
 
-    fn report(&self, lines: &[ReplayLine]) -> Result<(), Failure> {
-        if let Some(path) = &self.junit {
-            std::fs::write(path, report::junit(lines)).at(path)?;
-        }
-        let json = report::json_replay(lines);
-        match &self.json {
-            Some(path) if path.as_os_str() == "-" => {
-                print(&json);
-                return Ok(());
-            }
-            Some(path) => std::fs::write(path, json).at(path)?,
-            None => {}
-        }
+    fn text(&self, lines: &[ReplayLine]) -> String {
         let mut text = String::new();
-        for line in lines.iter().filter(|line| !self.quiet || line.answer != Answer::Ok) {
+        let is_quiet = self.reports.output().quiet;
+        for line in lines.iter().filter(|line| !is_quiet || line.answer != Answer::Ok) {
             text += &format!("{line}\n");
         }
-        let count = |answer| lines.iter().filter(|line| line.answer == answer).count();
-        text += &format!(
-            "{} cases: {} OK, {} FIXED, {} KNOWN, {} FAILED, {} ERROR\n",
-            lines.len(),
-            count(Answer::Ok),
-            count(Answer::Fixed),
-            count(Answer::Known),
-            count(Answer::Failed),
-            count(Answer::Error),
-        );
-        print(&text);
-        Ok(())
+        let words = ["OK", "FIXED", "KNOWN", "STILL", "NOT RUNNABLE", "FAILED", "ERROR"];
+        let counts = words.map(|word| {
+            format!("{} {word}", lines.iter().filter(|line| line.answer.word() == word).count())
+        });
+        text + &format!("{} cases: {}\n", lines.len(), counts.join(", "))
     }
 }
 
@@ -143,9 +136,11 @@ fn answer(lab: &Lab, worker: &mut Worker, source: &Source) -> Result<ReplayLine,
         },
         worker::Answer::Inexpressible(reason) => {
             line.detail = format!("the backend has no such array: {reason}");
-            if let Expected::Nothing = source.expected {
-                line.answer = Answer::Ok;
-            }
+            line.answer = match source.expected {
+                Expected::Nothing => Answer::Ok,
+                Expected::Finding(_) => Answer::Error,
+                Expected::Known(_) => Answer::NotRunnable,
+            };
             return Ok(line);
         }
     };
@@ -165,29 +160,30 @@ fn judge(
     let (old, new): (Vec<_>, Vec<_>) = (causes.iter()).partition(|cause| {
         !lab.subject.ignore_known && lab.known.covers(case, cause, versions).is_some()
     });
-    let is_gone = match expected {
-        Expected::Finding(cause) => !causes.iter().any(|seen| arena::is_same(seen, cause)),
-        _ => causes.is_empty(),
-    };
+    let shows = |fault: &dyn Fn(&Cause) -> bool| causes.iter().any(fault);
     let (answer, told) = match expected {
-        _ if !new.is_empty() => (Answer::Failed, new),
-        Expected::Finding(_) if is_gone => (Answer::Fixed, old),
-        _ if !old.is_empty() => (Answer::Known, old),
-        Expected::Known(entry) if entry.applies(versions) => {
-            line.answer = Answer::Failed;
-            line.detail =
-                format!("it no longer shows: fixed, so delete the entry at {}", line.name);
+        Expected::Known(entry) if !entry.applies(versions) => {
+            line.answer = Answer::NotRunnable;
+            line.detail = "the entry speaks of other versions".into();
             return;
         }
-        Expected::Known(_) => {
-            line.detail = "the entry speaks of other versions".into();
-            (Answer::Ok, Vec::new())
+        _ if !new.is_empty() => (Answer::Failed, new),
+        Expected::Finding(cause) if !shows(&|seen| arena::is_same(seen, cause)) => {
+            (Answer::Fixed, old)
         }
+        Expected::Known(entry) if !shows(&|seen| entry.is_about(seen)) => {
+            line.answer = Answer::Outdated;
+            line.detail = format!("it no longer shows: delete the entry at {}", line.name);
+            return;
+        }
+        Expected::Known(_) => (Answer::Still, old),
+        _ if !old.is_empty() => (Answer::Known, old),
         _ => (Answer::Ok, Vec::new()),
     };
     line.answer = answer;
     if let Some(cause) = told.first() {
         line.identity = Some(Identity::of(case, cause).to_string());
+        line.rule = Some(cause.rule().to_owned());
         line.detail = told.iter().map(|cause| cause.seen()).collect::<Vec<_>>().join("; ");
     }
 }

@@ -5,10 +5,11 @@ use super::lab::Lab;
 use super::options::{Output, Subject, read_case};
 use super::{Failure, Status, print};
 use clap::Args;
-use dlpack_fuzz::finding::{self, Finding, Reproduced};
+use dlpack_fuzz::finding::{self, Cause, Death, Finding, Limits, Reproduced};
 use dlpack_fuzz::host::interpreter::python_of;
 use dlpack_fuzz::host::worker::Worker;
 use serde_json::json;
+use std::time::{Duration, Instant};
 
 /// Print a stand-alone Python script for a case, or run it
 ///
@@ -53,7 +54,7 @@ impl Repro {
             let mut finding = lab.subject.finding(case.clone(), cause, versions);
             finding.script = script(&mut worker, &finding)?;
             if self.run {
-                finding.reproduced = run(&lab, &finding);
+                finding.reproduced = run(&lab, &finding, lab.script_limits().time);
             }
             findings.push(finding);
         }
@@ -82,10 +83,29 @@ fn as_text(findings: &[Finding], output: Output) -> String {
     text
 }
 
-/// Gives a finding its script and says whether a fresh interpreter shows the fault with it.
-pub fn attach(lab: &Lab, worker: &mut Worker, finding: &mut Finding) -> Result<(), Failure> {
+/// Gives a finding its script and says whether a fresh interpreter shows the fault with it, if there is time
+/// to find out.
+pub fn attach(
+    lab: &Lab,
+    worker: &mut Worker,
+    finding: &mut Finding,
+    until: Option<Instant>,
+) -> Result<(), Failure> {
     finding.script = script(worker, finding)?;
-    finding.reproduced = run(lab, finding);
+    let left = until.map(|until| until.saturating_duration_since(Instant::now()));
+    let patience = lab.script_limits().time;
+    let limit = left.map_or(patience, |left| left.min(patience));
+    // A script that is ended early would look as if it hung.
+    let is_hang = matches!(&finding.cause, Cause::Crash(crash) if crash.death == Death::Hang);
+    if limit.is_zero() || is_hang && limit < patience {
+        return Ok(());
+    }
+    finding.reproduced = match run(lab, finding, limit) {
+        Reproduced::Failed(_) if left.is_some() && until <= Some(Instant::now()) => {
+            Reproduced::NotTried
+        }
+        reproduced => reproduced,
+    };
     Ok(())
 }
 
@@ -100,6 +120,7 @@ fn script(worker: &mut Worker, finding: &Finding) -> Result<String, Failure> {
     }))
 }
 
-fn run(lab: &Lab, finding: &Finding) -> Reproduced {
-    finding::confirm(&finding.script, &finding.cause, &python_of(&lab.env), lab.script_limits())
+fn run(lab: &Lab, finding: &Finding, time: Duration) -> Reproduced {
+    let limits = Limits { time, ..lab.script_limits() };
+    finding::confirm(&finding.script, &finding.cause, &python_of(&lab.env), limits)
 }

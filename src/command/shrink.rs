@@ -52,7 +52,7 @@ impl Shrink {
         let limit = self.effort.time().unwrap_or(Duration::from_secs(60));
         let mut shrunk = Vec::new();
         for cause in &causes {
-            let simplest = arena::shrink(&mut arena, &case, cause, limit)?;
+            let simplest = arena::shrink(&mut arena, &case, cause, limit, &|_| false)?;
             shrunk.push((Identity::of(&simplest, cause), simplest));
         }
         print(&if self.output.json {

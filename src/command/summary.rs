@@ -2,14 +2,15 @@
 //! and one line of totals.
 
 use super::lab::Lab;
-use super::options::Output;
-use super::record::Kept;
-use super::{Status, print};
-use dlpack_fuzz::finding::Cause;
+use super::options::{Output, Reports, Told};
+use super::record::{Kept, Reduction};
+use super::since::Since;
+use super::{Failure, Status};
+use dlpack_fuzz::finding::{Cause, Reproduced};
 use dlpack_fuzz::host::Versions;
 use dlpack_fuzz::host::journal::{Counts, Snapshot};
-use dlpack_fuzz::oracle::rules;
-use dlpack_fuzz::report::{self, RuleCount, Style};
+use dlpack_fuzz::oracle::{RuleSet, rules};
+use dlpack_fuzz::report::{self, Noted, Notice, RuleCount, Style};
 use indicatif::{ProgressBar, ProgressStyle};
 use serde_json::json;
 use std::fmt::Write;
@@ -35,10 +36,10 @@ impl StatusLine {
         Self::with(output, ProgressBar::no_length(), "{spinner} {msg}")
     }
 
-    /// A bar up to a known number of cases, for a sweep.
-    pub fn up_to(output: Output, cases: u64) -> Self {
+    /// A bar up to a number of cases that [`Self::length`] tells, for a sweep.
+    pub fn bar(output: Output) -> Self {
         let style = "{bar:30} {percent:>3}%  {msg}  {elapsed_precise}, {eta} left";
-        Self::with(output, ProgressBar::new(cases), style)
+        Self::with(output, ProgressBar::new(0), style)
     }
 
     fn with(output: Output, bar: ProgressBar, style: &str) -> Self {
@@ -50,6 +51,13 @@ impl StatusLine {
         }
         bar.set_style(ProgressStyle::with_template(style).expect("the template is a constant"));
         Self::Bar(bar)
+    }
+
+    /// How many cases there are, once it is known.
+    pub fn length(&self, cases: u64) {
+        if let Self::Bar(bar) = self {
+            bar.set_length(cases);
+        }
     }
 
     /// How many of the cases are done.
@@ -100,27 +108,64 @@ pub struct Summary<'a> {
     /// Known for sweeps.
     pub counts: Option<Counts>,
     pub elapsed: Duration,
+    /// What broke a rule and is no finding; told of sweeps.
+    pub noted: &'a [Noted],
     pub kept: &'a [Kept],
     pub known: u64,
+    /// Deaths that were not looked into for want of time.
+    pub passed: u64,
     pub crashes: u64,
+    pub since: Option<&'a Since>,
 }
 
 impl Summary<'_> {
     pub fn status(&self) -> Status {
-        if self.kept.is_empty() { Status::NothingNew } else { Status::Findings }
+        if self.decisive().next().is_none() { Status::NothingNew } else { Status::Findings }
     }
 
-    pub fn print(&self, output: Output) {
-        print(&if output.json { format!("{:#}\n", self.json()) } else { self.text(output) });
+    /// Says all of it in every form that was asked for.
+    pub fn tell(&self, reports: &Reports) -> Result<(), Failure> {
+        let notices: Vec<_> = (self.decisive())
+            .map(|kept| Notice::of_finding(&kept.finding, kept.folder.as_deref().ok()))
+            .collect();
+        reports.tell(&Told {
+            text: &|| self.text(reports.output()),
+            json: &|| format!("{:#}\n", self.json()),
+            junit: &|| {
+                let findings: Vec<_> = self.decisive().map(|kept| &kept.finding).collect();
+                report::junit_rules(&self.lab.subject.backend, &self.rule_counts(), &findings)
+            },
+            notices: &notices,
+        })
+    }
+
+    /// The findings that decide: all of them, or those that are new since.
+    fn decisive(&self) -> impl Iterator<Item = &Kept> {
+        (self.kept.iter()).filter(|kept| self.since.is_none_or(|since| since.is_new(&kept.finding)))
+    }
+
+    fn rule_counts(&self) -> Vec<RuleCount> {
+        let counts = self.counts.as_ref();
+        // A session does not count; a rule was checked or not.
+        let count = |place, counted: Option<&Vec<u64>>, set: &RuleSet| {
+            counted.map_or_else(|| u64::from(set.contains(place)), |counted| counted[place])
+        };
+        (rules().iter().enumerate())
+            .map(|(place, rule)| RuleCount {
+                id: rule.id.to_owned(),
+                checked: count(place, counts.map(|counts| &counts.checked), &self.state.checked),
+                fired: count(place, counts.map(|counts| &counts.fired), &self.state.fired),
+            })
+            .collect()
     }
 
     fn text(&self, output: Output) -> String {
         let mut text = String::new();
-        if let Some(counts) = self.counts.as_ref().filter(|_| !output.quiet) {
-            text += &table(counts);
+        if self.counts.is_some() && !output.quiet {
+            text += &report::table(&self.rule_counts());
             text.push('\n');
         }
-        for kept in self.kept {
+        for kept in self.decisive() {
             let _ = writeln!(
                 text,
                 "{}",
@@ -133,7 +178,11 @@ impl Summary<'_> {
             };
             let _ = writeln!(text, "    {}{often}\n", place(kept));
         }
+        text += &self.since.map(Since::text).unwrap_or_default();
         let _ = writeln!(text, "{}", self.totals());
+        if let Some(unfinished) = unfinished(self.kept, self.passed) {
+            let _ = writeln!(text, "{unfinished}");
+        }
         text
     }
 
@@ -151,7 +200,7 @@ impl Summary<'_> {
         let judged: u64 = self.state.grades.iter().sum();
         format!(
             "{} cases in {}, {}/s: {graded}, {} left out (not expressible, or known to kill); \
-             {} crashes; {} times something known; {} of {} rules checked; new findings: {}",
+             {} crashes; {} times something known; {} of {} rules checked; {}findings: {}",
             grouped(self.state.done),
             clock(self.elapsed),
             grouped(rate as u64),
@@ -160,6 +209,7 @@ impl Summary<'_> {
             grouped(self.known),
             self.state.checked.len(),
             rules().len(),
+            if self.since.is_some() { "" } else { "new " },
             self.kept.len(),
         )
     }
@@ -187,6 +237,7 @@ impl Summary<'_> {
             })
             .collect();
         let [lawful, info, warning, violation] = self.state.grades;
+        let [unreduced, unconfirmed] = left_over(self.kept);
         // A session asks for violations only, and counts nothing below.
         let below = |count: u64| self.counts.is_some().then_some(count);
         json!({
@@ -199,7 +250,10 @@ impl Summary<'_> {
             "crashes": self.crashes,
             "known": self.known,
             "rules": rules,
+            "noted": self.noted,
             "findings": findings,
+            "unfinished": { "unreduced": unreduced, "unconfirmed": unconfirmed, "deaths": self.passed },
+            "since": self.since.map(Since::json),
         })
     }
 }
@@ -223,16 +277,28 @@ fn place(kept: &Kept) -> String {
     }
 }
 
-/// Rules with how often they were checked and fired, and those that cannot be observed.
-fn table(counts: &Counts) -> String {
-    let counts: Vec<_> = (rules().iter().enumerate())
-        .map(|(place, rule)| RuleCount {
-            id: rule.id.to_owned(),
-            checked: counts.checked[place],
-            fired: counts.fired[place],
-        })
+/// What the time did not suffice for, in a sentence; `None` if it did.
+pub fn unfinished(kept: &[Kept], passed: u64) -> Option<String> {
+    let [unreduced, unconfirmed] = left_over(kept);
+    let parts = [
+        (unreduced as u64, "not reduced as far as it goes"),
+        (unconfirmed as u64, "not confirmed"),
+        (passed, "not looked into (deaths)"),
+    ];
+    let parts: Vec<_> = (parts.iter())
+        .filter(|(count, _)| *count > 0)
+        .map(|(count, what)| format!("{count} {what}"))
         .collect();
-    report::table(&counts)
+    (!parts.is_empty()).then(|| format!("For want of time: {}; raise --time.", parts.join(", ")))
+}
+
+/// How many findings were not reduced, and how many not confirmed.
+fn left_over(kept: &[Kept]) -> [usize; 2] {
+    let count = |wanted: &dyn Fn(&Kept) -> bool| kept.iter().filter(|kept| wanted(kept)).count();
+    [
+        count(&|kept| kept.reduction == Reduction::Cut),
+        count(&|kept| kept.finding.reproduced == Reproduced::NotTried),
+    ]
 }
 
 /// `1,234,567`

@@ -19,7 +19,7 @@ pub use when::When;
 use super::{Cause, Error, Versions};
 use crate::case::Case;
 use serde::Deserialize;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// The known findings of one backend.
 #[derive(Clone, Debug, Default)]
@@ -37,10 +37,15 @@ struct File {
 }
 
 impl Known {
-    /// Reads `<dir>/<backend>.toml`; without that file nothing is known. `c:PATH?…` has the file
+    /// Where a backend's entries stand: `<dir>/<backend>.toml`; of `c:PATH?…` in
     /// `c-<name of the shared object>.toml`.
+    pub fn file(dir: &Path, backend: &str) -> PathBuf {
+        dir.join(format!("{}.toml", file_stem(backend)))
+    }
+
+    /// Reads the backend's [`file`](Self::file); without it nothing is known.
     pub fn load(dir: &Path, backend: &str) -> Result<Self, Error> {
-        let path = dir.join(format!("{}.toml", file_stem(backend)));
+        let path = Self::file(dir, backend);
         match std::fs::read_to_string(&path) {
             Ok(text) => Self::parse(&text, &path.display().to_string()),
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(Self::default()),

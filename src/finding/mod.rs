@@ -99,7 +99,7 @@ impl fmt::Display for Reproduced {
 }
 
 /// A case in JSON is its text.
-mod case_text {
+pub(crate) mod case_text {
     use crate::case::Case;
     use serde::de::Error;
     use serde::{Deserialize, Deserializer, Serializer};

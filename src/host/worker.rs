@@ -10,7 +10,7 @@ mod bench;
 mod parent;
 
 pub use bench::{Bench, Outlet};
-pub use parent::Worker;
+pub use parent::{PATIENCE, Worker};
 
 use super::Versions;
 use super::process::Death;
@@ -57,7 +57,7 @@ impl Broken {
     }
 }
 
-/// A violation with the case that showed it.
+/// A broken rule with the case that showed it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Found {
     /// Case text.
@@ -103,6 +103,8 @@ pub enum Stretch {
 enum Request {
     Judge { case: String, grade: Grade },
     Source { case: String },
+    Answer { case: String },
+    HasExchangeApi,
     Sweep { from: u64, step: u64 },
 }
 
@@ -122,6 +124,9 @@ enum Reply {
     },
     Inexpressible(String),
     Source(String),
+    /// What the case's own call answered, in words.
+    Answer(String),
+    HasExchangeApi(bool),
     Found(Found),
     Swept,
 }

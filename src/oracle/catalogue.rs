@@ -149,6 +149,11 @@ pub fn entry(id: &str) -> Option<&'static Entry> {
     PLACES.get(id).copied()
 }
 
+/// What the rules of a family are about; empty for a family that there is not.
+pub fn family_title(family: &str) -> &'static str {
+    FAMILIES.into_iter().find(|(name, _)| *name == family).map_or("", |(_, title)| title)
+}
+
 /// The full reference of a short name in a source cell.
 pub fn source_legend(tag: &str) -> Option<&'static str> {
     LEGEND.into_iter().find(|(short, _)| *short == tag).map(|(_, long)| long)
@@ -173,6 +178,22 @@ fn parse(line: &'static str) -> Entry {
     };
     Entry { id, family, level, since, statement, check, verdict, inputs, source, knobs, state }
 }
+
+const FAMILIES: [(&str, &str); 13] = [
+    ("CAP", "the capsule"),
+    ("MGT", "the managed tensor"),
+    ("TEN", "the tensor"),
+    ("DTY", "element types"),
+    ("DEV", "devices"),
+    ("COPY", "copies"),
+    ("RO", "read-only memory"),
+    ("LIFE", "lifetimes"),
+    ("SIG", "the signature"),
+    ("VER", "versions"),
+    ("STR", "streams"),
+    ("EXC", "exceptions"),
+    ("XCH", "the C exchange API"),
+];
 
 /// Longer names before the shorter ones that they begin with.
 const LEGEND: [(&str, &str); 10] = [

@@ -21,6 +21,7 @@
 //! - P-ONE-CAUSE: one cause gives one report, under the most specific rule; what another argument of the
 //!   same call explains is none.
 
+mod answer;
 mod cap;
 pub mod catalogue;
 mod copy;

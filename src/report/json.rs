@@ -10,16 +10,19 @@ pub fn json(finding: &Finding) -> String {
     text
 }
 
-/// A replay: `{"lines": […], "ok": n, "fixed": n, "failed": n, "known": n, "error": n}`.
+/// A replay: `{"lines": […], "ok": n, "fixed": n, …, "fails": n}`; `fails` counts what somebody has to act on.
 pub fn json_replay(lines: &[ReplayLine]) -> String {
     let count = |answer| lines.iter().filter(|line| line.answer == answer).count();
     let value = serde_json::json!({
         "lines": lines,
         "ok": count(Answer::Ok),
-        "fixed": count(Answer::Fixed),
+        "fixed": count(Answer::Fixed) + count(Answer::Outdated),
         "failed": count(Answer::Failed),
         "known": count(Answer::Known),
+        "still": count(Answer::Still),
+        "not_runnable": count(Answer::NotRunnable),
         "error": count(Answer::Error),
+        "fails": lines.iter().filter(|line| line.answer.fails()).count(),
     });
     format!("{value:#}\n")
 }

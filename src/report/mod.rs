@@ -1,20 +1,30 @@
-//! A **report** shows findings: to people in a terminal or an upstream issue, to machines as JSON or JUnit.
+//! A **report** shows findings: to people in a terminal, in an upstream issue or on a page for many libraries,
+//! to machines as JSON, JUnit, SARIF or annotations.
 //!
 //! Goes in: findings, replay lines, counts of rules. Comes out: text. Nothing here runs a case or decides
 //! anything, and nothing fails.
 
+mod github;
 mod json;
 mod junit;
 mod markdown;
+pub mod matrix;
+mod noted;
+mod notice;
 pub(crate) mod prose;
 mod replay;
+mod sarif;
 mod table;
 mod terminal;
 
+pub use github::github;
 pub use json::{json, json_replay};
-pub use junit::junit;
+pub use junit::{junit, junit_rules};
 pub use markdown::markdown;
+pub use noted::Noted;
+pub use notice::{Level, Notice, Place};
 pub use replay::{Answer, ReplayLine};
+pub use sarif::sarif;
 pub use table::{RuleCount, table};
 pub use terminal::{Style, terminal, terminal_in};
 
@@ -30,7 +40,7 @@ fn grade_word(grade: Grade) -> &'static str {
 }
 
 /// `numpy 2.4.6, Python 3.11.7, DLPack header 1.3, dlpack-fuzz 0.1.0`.
-fn versions(versions: &Versions) -> String {
+pub fn versions(versions: &Versions) -> String {
     let libraries = versions.libraries.iter().map(|(name, version)| format!("{name} {version}"));
     let others = [
         ("Python", &versions.python),

@@ -16,17 +16,32 @@ pub enum Answer {
     Failed,
     /// A known finding.
     Known,
+    /// The example of an entry of the known findings, which still shows.
+    Still,
+    /// The example of an entry of the known findings, which no longer shows: the entry is to be deleted.
+    #[serde(rename = "FIXED")]
+    Outdated,
+    /// The example of an entry of the known findings, of which this environment says nothing.
+    #[serde(rename = "NOT RUNNABLE")]
+    NotRunnable,
     /// It could not be replayed: not readable, not expressible.
     Error,
 }
 
 impl Answer {
+    /// Somebody has to act on it.
+    pub fn fails(self) -> bool {
+        matches!(self, Self::Failed | Self::Outdated)
+    }
+
     pub fn word(self) -> &'static str {
         match self {
             Self::Ok => "OK",
-            Self::Fixed => "FIXED",
+            Self::Fixed | Self::Outdated => "FIXED",
             Self::Failed => "FAILED",
             Self::Known => "KNOWN",
+            Self::Still => "STILL",
+            Self::NotRunnable => "NOT RUNNABLE",
             Self::Error => "ERROR",
         }
     }
@@ -40,8 +55,9 @@ pub struct ReplayLine {
     pub answer: Answer,
     /// The case as text, if the input could be read.
     pub case: Option<String>,
-    /// The finding, if there is one.
+    /// The finding, if there is one, and its rule.
     pub identity: Option<String>,
+    pub rule: Option<String>,
     /// In a sentence: what was seen, or why it could not be replayed. May be empty.
     pub detail: String,
 }
@@ -49,7 +65,7 @@ pub struct ReplayLine {
 impl ReplayLine {
     pub fn new(name: impl Into<String>, answer: Answer) -> Self {
         let detail = String::new();
-        Self { name: name.into(), answer, case: None, identity: None, detail }
+        Self { name: name.into(), answer, case: None, identity: None, rule: None, detail }
     }
 }
 

@@ -2,10 +2,11 @@
 //! observed here, and then every rule that fired.
 
 use crate::oracle::catalogue::{self, State};
+use serde::{Deserialize, Serialize};
 use std::fmt::Write;
 
 /// How often one rule had something to say.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RuleCount {
     pub id: String,
     /// Cases in which its preconditions were met.

@@ -5,7 +5,7 @@ mod child;
 pub mod engine;
 
 use super::lab::Lab;
-use super::options::{Effort, Keeping, Output, Sanitizer, Subject, project};
+use super::options::{Effort, Keeping, Reports, Sanitizer, Subject, project};
 use super::record::{Met, Recorded, Recorder};
 use super::summary::{self, Summary};
 use super::{At, Failure, Status};
@@ -58,7 +58,7 @@ pub struct Fuzz {
     #[command(flatten)]
     keeping: Keeping,
     #[command(flatten)]
-    output: Output,
+    reports: Reports,
 }
 
 /// Something that a child met, on its way to the recorder.
@@ -79,9 +79,11 @@ struct Tally {
 
 impl Fuzz {
     pub fn run(self) -> Result<Status, Failure> {
+        self.reports.check()?;
+        let output = self.reports.output();
         let lab = Lab::open(&self.subject)?;
         let root = project();
-        let messages = if self.output.quiet { Stdio::null() } else { Stdio::inherit() };
+        let messages = if output.quiet { Stdio::null() } else { Stdio::inherit() };
         let name = self.target.as_deref().unwrap_or(self.subject.target());
         let target = engine::build(&root, name, self.sanitizer, &self.subject, messages)?;
         process::catch_interrupts();
@@ -106,7 +108,7 @@ impl Fuzz {
             .collect::<Result<Vec<_>, _>>()?;
 
         let started = Instant::now();
-        let line = StatusLine::new(self.output);
+        let line = StatusLine::new(output);
         let tally = Tally::default();
         let (sender, meetings) = mpsc::channel();
         let (teacher, lessons) = mpsc::channel();
@@ -126,18 +128,21 @@ impl Fuzz {
             (outcome.and(recorded), elapsed)
         });
         line.finish();
-        let closed = recorder.close(self.output);
+        let closed = recorder.close(output);
         let summary = Summary {
             lab: &lab,
             versions: recorder.worker().versions().clone(),
             state: total(&children),
             counts: None,
+            noted: &[],
             elapsed,
             kept: recorder.kept(),
             known: recorder.known(),
+            passed: recorder.passed(),
             crashes: tally.crashes.load(Ordering::Relaxed),
+            since: None,
         };
-        summary.print(self.output);
+        summary.tell(&self.reports)?;
         outcome.and(closed)?;
         Ok(summary.status())
     }

@@ -70,7 +70,7 @@ pub fn gather(path: &Path, backend: &str, sources: &mut Vec<Source>) -> Result<(
         let is_prose =
             ["md", "json", "py", "xml"].iter().any(|end| name.ends_with(&format!(".{end}")));
         // Known findings of another backend say nothing of this one.
-        let is_foreign = name.ends_with(".toml") && name != format!("{backend}.toml");
+        let is_foreign = name.ends_with(".toml") && !is_known_of(&path, backend);
         let is_foreign = is_foreign
             || path.join("report.json").is_file()
                 && matches!(finding(&path), Found::On(other, _) if other != backend);
@@ -138,8 +138,14 @@ fn finding(folder: &Path) -> Found {
     }
 }
 
-fn known(path: &Path, backend: &str, sources: &mut Vec<Source>) {
-    let read = match path.file_stem().and_then(|stem| stem.to_str()) == Some(backend) {
+/// The file holds the known findings of this backend.
+fn is_known_of(path: &Path, backend: &str) -> bool {
+    path.file_name() == Known::file(Path::new(""), backend).file_name()
+}
+
+/// The examples of a file of known findings; none if it is another backend's.
+pub fn known(path: &Path, backend: &str, sources: &mut Vec<Source>) {
+    let read = match is_known_of(path, backend) {
         true => Known::load(path.parent().unwrap_or(Path::new(".")), backend),
         false => Ok(Known::default()),
     };

@@ -89,7 +89,7 @@ impl Entry {
     }
 
     /// The entry is about this rule and key, or about this death.
-    pub(super) fn is_about(&self, cause: &Cause) -> bool {
+    pub fn is_about(&self, cause: &Cause) -> bool {
         match (&self.fault, cause) {
             (Fault::Rule { rule, key }, Cause::Violation(violation)) => {
                 *rule == violation.rule

@@ -6,6 +6,8 @@ use crate::host::journal::Journal;
 use crate::host::watch::Watch;
 use crate::host::{Detail, Error, Session};
 use crate::oracle::{self, Grade, Profile, Violation};
+use std::borrow::Cow;
+use std::collections::HashMap;
 use std::fs::File;
 use std::io::{BufRead, BufWriter, Write};
 use std::os::fd::{AsRawFd, FromRawFd};
@@ -41,7 +43,7 @@ impl Outlet {
 }
 
 /// By rule and key, the weight of the simplest case that was told.
-type Reported = std::collections::HashMap<(&'static str, String), u64>;
+type Reported = HashMap<(&'static str, Cow<'static, str>, Grade), u64>;
 
 /// The child's side: what it works with.
 pub struct Bench<'a> {
@@ -70,6 +72,13 @@ impl Bench<'_> {
                     Ok(case) => Reply::Source(self.session.source(&case)),
                     Err(reason) => Reply::Failed(reason),
                 },
+                Ok(Request::Answer { case }) => match parse(&case) {
+                    Ok(case) => self.answer(&case),
+                    Err(reason) => Reply::Failed(reason),
+                },
+                Ok(Request::HasExchangeApi) => {
+                    Reply::HasExchangeApi(self.session.require_exchange_api().is_ok())
+                }
                 Ok(Request::Sweep { from, step }) => self.sweep(from, step, &mut outlet)?,
                 Err(error) => Reply::Failed(format!("a request that is none: {error}")),
             };
@@ -94,6 +103,16 @@ impl Bench<'_> {
                     broken: judgement.violations.into_iter().map(Broken::from).collect(),
                 }
             }
+        }
+    }
+
+    fn answer(&mut self, case: &Case) -> Reply {
+        self.journal.begin(&case.encode());
+        let seen = self.session.run(case, Detail::Brief);
+        self.journal.end(None);
+        match seen {
+            Err(reason) => Reply::Inexpressible(reason.0.into_owned()),
+            Ok(seen) => Reply::Answer(seen.export.answer()),
         }
     }
 
@@ -134,11 +153,11 @@ impl Bench<'_> {
         outlet: &mut Outlet,
     ) -> std::io::Result<()> {
         for violation in violations {
-            if violation.grade < Grade::Violation || (self.is_known)(case, &violation) {
+            if (self.is_known)(case, &violation) {
                 continue;
             }
             let weight = crate::case::weight(case);
-            let fault = (violation.rule, violation.evidence.key.to_string());
+            let fault = (violation.rule, violation.evidence.key.clone(), violation.grade);
             let lightest = reported.entry(fault).or_insert(u64::MAX);
             if weight < *lightest {
                 *lightest = weight;

@@ -19,7 +19,7 @@ const START_LIMIT: Duration = Duration::from_secs(120);
 /// How long a child that hangs may take to write where it does.
 const TRACE_LIMIT: Duration = Duration::from_secs(1);
 /// A hang is believed when a second run takes this many times the limit.
-const PATIENCE: u32 = 10;
+pub const PATIENCE: u32 = 10;
 
 /// The parent's side.
 pub struct Worker {
@@ -113,8 +113,32 @@ impl Worker {
         }
     }
 
+    /// What the case's call answers, in words; `None` if the backend has no such array. A death is an
+    /// answer, too.
+    pub fn answer(&mut self, case: &Case) -> Result<Option<String>, Error> {
+        let request = Request::Answer { case: case.to_string() };
+        match self.ask(&request, self.launch.limit)? {
+            Ok(Reply::Answer(answer)) => Ok(Some(answer)),
+            Ok(Reply::Inexpressible(_)) => Ok(None),
+            Ok(Reply::Failed(reason)) => Err(Error(reason)),
+            Ok(other) => Err(Error(format!("a worker answered {other:?} to a question"))),
+            Err(fatality) => Ok(Some(format!("the process dies: {}", fatality.death))),
+        }
+    }
+
+    /// The type of the backend's arrays has a C exchange API.
+    pub fn has_exchange_api(&mut self) -> Result<bool, Error> {
+        match self.ask(&Request::HasExchangeApi, self.launch.limit)? {
+            Ok(Reply::HasExchangeApi(has)) => Ok(has),
+            Ok(other) => Err(Error(format!("a worker answered {other:?} about the exchange API"))),
+            Err(fatality) => {
+                Err(Error(format!("a worker died over its exchange API: {}", fatality.death)))
+            }
+        }
+    }
+
     /// Runs the cases at `from`, `from + step`, … of the sweep until they end, one kills the child, or
-    /// `stop` says so; `found` hears of every violation.
+    /// `stop` says so; `found` hears of every broken rule, at any grade.
     pub fn sweep(
         &mut self,
         from: u64,
