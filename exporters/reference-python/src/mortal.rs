@@ -242,11 +242,17 @@ fn hand_over<'py>(slf: &Bound<'py, Mortal>, mut export: Export) -> PyResult<Boun
         hold();
     }
     // SAFETY: a live capsule; its context is the export's address, also once a consumer has the struct.
-    unsafe { ffi::PyCapsule_SetContext(capsule.as_ptr(), Box::into_raw(Box::new(Context {
-        pointer,
-        life: mortal.life,
-        owner: slf.as_ptr() as usize,
-    })).cast()) };
+    unsafe {
+        ffi::PyCapsule_SetContext(
+            capsule.as_ptr(),
+            Box::into_raw(Box::new(Context {
+                pointer,
+                life: mortal.life,
+                owner: slf.as_ptr() as usize,
+            }))
+            .cast(),
+        )
+    };
     Ok(capsule)
 }
 
@@ -315,9 +321,8 @@ unsafe extern "C" fn delete_versioned(managed: *mut ManagedTensorVersioned) {
 fn release(pointer: usize) {
     let entry = live().get_or_insert_default().remove(&pointer).expect("deleted once");
     // SAFETY: asks only.
-    let (is_over, has_state) = unsafe {
-        (ffi::Py_IsInitialized() == 0, !ffi::PyGILState_GetThisThreadState().is_null())
-    };
+    let (is_over, has_state) =
+        unsafe { (ffi::Py_IsInitialized() == 0, !ffi::PyGILState_GetThisThreadState().is_null()) };
     let gives_back = match entry.life {
         Life::AbortsAfterEnd if is_over => abort(),
         _ if is_over => 0,
