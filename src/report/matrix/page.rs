@@ -278,7 +278,7 @@ mod tests {
             "STR-CPU-NONE-ONLY",
             "EXC-NO-CRASH",
             "EXC-DEVICE",
-            "EXC-OOM",
+            "STR-OPTIONAL",
             "XCH-ON-TYPE",
         ];
         let entries = few.map(|id| *catalogue::entry(id).unwrap());
