@@ -1,20 +1,19 @@
 //! A **session**: one interpreter with one backend, ready to run cases.
 
+mod growth;
+mod probe;
+
 use super::arguments::Arguments;
 use super::export::{Exportee, Exporting};
-use super::heap::Slope;
 use super::interpreter::{self, sentence};
-use super::{Detail, Error, Options, Versions, consumer, errors, exchange, export, life};
+use super::{Detail, Error, Options, Versions, consumer, errors, exchange, life};
 use crate::abi::exchange::{ATTRIBUTE, ATTRIBUTE_OLD};
 use crate::abi::{DLDevice, KNOWN_VERSION};
 use crate::backend::{self, Backend, Built, Inexpressible};
 use crate::case::life::Step;
-use crate::case::{
-    Arg, CHANGE_MARK, Call, Case, Dtype, Keyword, Probe, Probes, Tensor, Vocabulary,
-};
+use crate::case::{CHANGE_MARK, Call, Case, Probes, Vocabulary};
 use crate::oracle::{
-    ErrorClass, Exchange, Exportable, Exporter, Growth, Ledger, Memory, Observation, Outcome,
-    Route, Source, decision,
+    Exchange, Exportable, Exporter, Ledger, Memory, Observation, Outcome, Route, Source, decision,
 };
 use pyo3::ffi;
 use pyo3::prelude::*;
@@ -226,7 +225,11 @@ impl Session {
         ledger.blocks = match (blocks, self.backend.live_blocks()) {
             // What the exchange API leaves behind is not the exports' (P-ONE-CAUSE).
             _ if exchange.as_ref().is_some_and(|exchange| exchange.leaks()) => None,
-            (Some(before), Some(after)) => Some(after - before),
+            // A life has a ledger of its own.
+            (Some(before), Some(after)) => {
+                let of_life = life.as_ref().and_then(|life| life.blocks).unwrap_or(0);
+                Some(after - before - of_life)
+            }
             _ => None,
         };
         Ok(Observation {
@@ -256,75 +259,6 @@ impl Session {
         exchange::observe(&subject, case, &self.exporting, &self.exporter, &mut self.remembered)
     }
 
-    /// Repeats the case's calls on one array, and the whole case, and counts what stays behind.
-    fn measure_growth(&mut self, py: Python<'_>, case: &Case) -> Result<Growth, Inexpressible> {
-        let built = self.backend.build(py, &case.tensor)?;
-        let (device, own) = self.exporting.device(py, &built.object, Detail::Brief);
-        let device = device.device().unwrap_or(DLDevice::CPU);
-        let exportee = Exportee {
-            object: &built.object,
-            source: &built.source,
-            dtype: case.tensor.dtype,
-            own: own.as_ref(),
-        };
-        let rounds = |count: u32| -> Result<isize, Inexpressible> {
-            (0..count).map(|_| self.round(py, &exportee, case, device)).sum()
-        };
-        rounds(WARM_UP_ROUNDS)?;
-        settle(py);
-        let before = references(&built);
-        let argument_references = rounds(GROWTH_ROUNDS)?;
-        settle(py);
-        let references = references(&built) - before;
-        drop(own);
-        drop(built);
-
-        let mut blocks = 0;
-        for round in 0..WARM_UP_ROUNDS + GROWTH_ROUNDS {
-            let seen = self.run_once(py, case, Detail::Brief)?;
-            if round >= WARM_UP_ROUNDS {
-                blocks += seen.ledger.blocks.unwrap_or(0);
-            }
-        }
-        Ok(Growth { rounds: GROWTH_ROUNDS, references, blocks, argument_references })
-    }
-
-    /// Bytes of the heap that the case's calls on one array leave behind.
-    fn measure_heap(&self, py: Python<'_>, case: &Case) -> Result<Option<f64>, Inexpressible> {
-        let built = self.backend.build(py, &case.tensor)?;
-        let (device, own) = self.exporting.device(py, &built.object, Detail::Brief);
-        let device = device.device().unwrap_or(DLDevice::CPU);
-        let exportee = Exportee {
-            object: &built.object,
-            source: &built.source,
-            dtype: case.tensor.dtype,
-            own: own.as_ref(),
-        };
-        let slope = Slope { pulse: &*self.pulse, settle: &|| settle(py) };
-        slope.of(|| self.round(py, &exportee, case, device).map(drop))
-    }
-
-    /// Makes the case's calls once and drops what they return; references of arguments that stay.
-    fn round(
-        &self,
-        py: Python<'_>,
-        exportee: &Exportee<'_, '_>,
-        case: &Case,
-        device: DLDevice,
-    ) -> Result<isize, Inexpressible> {
-        let mut argument_references = 0;
-        let calls = std::iter::once(Cow::Borrowed(&case.call))
-            .chain(case.probes.iter().map(|probe| Cow::Owned(probe.call(&case.call, device))));
-        for call in calls {
-            let made = (self.exporting.export(py, exportee, &call, Detail::Brief))
-                .map_err(|error| no_arguments(py, &error))?;
-            drop(made.result);
-            errors::take(py, Detail::Brief);
-            argument_references += made.arguments.foreign_references();
-        }
-        Ok(argument_references)
-    }
-
     fn take_snapshot(&mut self, source: &Source) {
         self.snapshot.clear();
         // SAFETY: the source was just built and is alive.
@@ -347,84 +281,6 @@ impl Session {
             unsafe { consumer::write_through(managed, source, case.tensor.dtype) };
         }
     }
-
-    /// The array for which any would do, with its type.
-    fn ordinary<'py>(&self, py: Python<'py>) -> Result<(Built<'py>, Dtype), Error> {
-        let Vocabulary { devices, ordinary, .. } = self.backend.vocabulary();
-        let device = devices.first().copied().unwrap_or(DLDevice::CPU);
-        let tensor = Tensor { device, ..ordinary };
-        let built = self.backend.build(py, &tensor).map_err(|Inexpressible(reason)| {
-            let what =
-                if tensor.dtype == Dtype::FLOAT32 { "six float32" } else { "its ordinary array" };
-            Error(format!("{} cannot build {what}: {reason}", self.backend.name()))
-        })?;
-        Ok((built, tensor.dtype))
-    }
-
-    /// Which keywords an exporter takes: each once, with `None` (P-KEYWORD).
-    fn keywords(&self, py: Python<'_>, exportee: &Exportee<'_, '_>) -> [bool; 4] {
-        Keyword::ALL.map(|keyword| {
-            let call = Call::default().with(keyword, Arg::NONE);
-            let made = self.exporting.export(py, exportee, &call, Detail::Brief);
-            !made.is_ok_and(|made| is_type_error(&made.outcome))
-        })
-    }
-
-    /// What is known of the array's class. A library may have several, and a TypeError of one that was not
-    /// probed may be for want of a keyword; not so where an array raises one without any.
-    fn exporter_of<'a>(
-        &self,
-        py: Python<'_>,
-        built: &Built<'_>,
-        dtype: Dtype,
-        mut outcomes: impl Iterator<Item = &'a Outcome>,
-    ) -> Exporter {
-        let class = built.object.get_type();
-        let is_probed = self.ordinary_class.as_ref().is_none_or(|probed| class.is(probed));
-        if is_probed || !outcomes.any(is_type_error) {
-            return self.exporter;
-        }
-        let exportee = Exportee { object: &built.object, source: &built.source, dtype, own: None };
-        let plain = self.exporting.export(py, &exportee, &Call::default(), Detail::Brief);
-        if plain.is_ok_and(|made| is_type_error(&made.outcome)) {
-            return self.exporter;
-        }
-        Exporter { keywords: self.keywords(py, &exportee), ..self.exporter }
-    }
-
-    /// Which methods and keywords the exporters have.
-    fn probe(&mut self, py: Python<'_>) -> Result<Exporter, Error> {
-        let traits = self.backend.traits();
-        let (built, dtype) = self.ordinary(py)?;
-        self.ordinary_class = Some(built.object.get_type().unbind());
-        let methods = ["__dlpack__", "__dlpack_device__"]
-            .map(|method| built.object.hasattr(method).unwrap_or(false));
-        let (_, own) = self.exporting.device(py, &built.object, Detail::Brief);
-        let exportee =
-            Exportee { object: &built.object, source: &built.source, dtype, own: own.as_ref() };
-        let newest = Probe::Version199.call(&Call::default(), DLDevice::CPU);
-        let python_destructor =
-            (self.exporting.export(py, &exportee, &Call::default(), Detail::Brief))
-                .ok()
-                .and_then(|made| export::is_destructor_generated(made.result.as_ref()?))
-                .unwrap_or(traits.python_destructor);
-        let versioned = (self.exporting.export(py, &exportee, &newest, Detail::Brief))
-            .is_ok_and(|made| made.outcome.managed().is_some_and(|it| it.version.is_some()));
-        Ok(Exporter {
-            route: Route::Python,
-            keywords: self.keywords(py, &exportee),
-            methods,
-            claims: traits.claims,
-            versioned,
-            mutable: traits.mutable,
-            has_readonly: traits.has_readonly,
-            python_destructor,
-        })
-    }
-}
-
-fn is_type_error(outcome: &Outcome) -> bool {
-    outcome.raised().is_some_and(|raised| raised.class == ErrorClass::Type)
 }
 
 /// Before anything is known.
