@@ -13,6 +13,7 @@ VERSIONS = [("paddlepaddle", paddle.__version__), ("numpy", np.__version__)]
 CLAIMS = None
 MUTABLE = True
 HAS_READONLY = False
+CHANGES = {"reshape": "x.unsqueeze_(0)"}
 PYTHON_DESTRUCTOR = False
 MAX_NDIM = 9
 

@@ -16,6 +16,8 @@ CLAIMS = None
 MUTABLE = True
 HAS_READONLY = False  # no tensor is read-only
 PYTHON_DESTRUCTOR = False
+CHANGES = {"reshape": "x.unsqueeze_(0)", "resize": "x.resize_(4 * x.numel() + 64)"}
+LOW_LEVEL = ["resize"]  # by its documentation
 
 STANDARD = ["bool", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64"]
 STANDARD += ["float32", "float64", "complex64", "complex128"]

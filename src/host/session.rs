@@ -20,6 +20,7 @@ use pyo3::prelude::*;
 use pyo3::types::PyType;
 use smallvec::SmallVec;
 use std::borrow::Cow;
+use std::cell::RefCell;
 use std::path::PathBuf;
 use std::sync::{Mutex, PoisonError};
 
@@ -40,6 +41,8 @@ pub struct Session {
     exporter: Exporter,
     /// The class that `exporter` speaks of.
     ordinary_class: Option<Py<PyType>>,
+    /// Other classes that were probed when a case met them.
+    classes: RefCell<Vec<(Py<PyType>, Exporter)>>,
     env: PathBuf,
     /// The source's allocation before the exports.
     snapshot: Vec<u8>,
@@ -67,6 +70,7 @@ impl Session {
                 exporting,
                 exporter: UNPROBED,
                 ordinary_class: None,
+                classes: RefCell::default(),
                 env,
                 snapshot: Vec::new(),
                 remembered,
@@ -218,7 +222,7 @@ impl Session {
         ledger.source_references = references(&built) - before;
         // Behind the count: these calls may leave something behind too.
         let outcomes = std::iter::once(&export).chain(further.iter().map(|(_, outcome)| outcome));
-        let exporter = self.exporter_of(py, &built, case.tensor.dtype, outcomes);
+        let exporter = self.exporter_of(py, &built, &case.tensor, outcomes);
         let Built { object, array, owner, mut source } = built;
         source.unchanged = unchanged;
         drop((object, array, owner));

@@ -8,6 +8,10 @@ use crate::backend::{Built, Inexpressible};
 use crate::case::{Arg, Call, Dtype, Keyword, Probe, Tensor, Vocabulary};
 use crate::oracle::{ErrorClass, Exporter, Outcome, Route};
 use pyo3::prelude::*;
+use pyo3::types::PyType;
+
+/// Kept answers; more are forgotten at once, as they cost five calls to find again.
+const MOST_CLASSES: usize = 64;
 
 impl Session {
     /// The array for which any would do, with its type.
@@ -38,7 +42,7 @@ impl Session {
         &self,
         py: Python<'_>,
         built: &Built<'_>,
-        dtype: Dtype,
+        tensor: &Tensor,
         mut outcomes: impl Iterator<Item = &'a Outcome>,
     ) -> Exporter {
         let class = built.object.get_type();
@@ -46,6 +50,30 @@ impl Session {
         if is_probed || !outcomes.any(is_type_error) {
             return self.exporter;
         }
+        let known =
+            |(known, exporter): &(Py<PyType>, Exporter)| class.is(known).then_some(*exporter);
+        if let Some(exporter) = self.classes.borrow().iter().find_map(known) {
+            return exporter;
+        }
+        // Preferably an array of the class with which nothing else is the matter.
+        let Vocabulary { ordinary, .. } = self.backend.vocabulary();
+        let plainer = Tensor { object: tensor.object, device: tensor.device, ..ordinary };
+        let exporter = match self.backend.build(py, &plainer) {
+            Ok(other) if other.object.get_type().is(&class) => {
+                self.exporter_by(py, &other, plainer.dtype)
+            }
+            _ => self.exporter_by(py, built, tensor.dtype),
+        };
+        let mut classes = self.classes.borrow_mut();
+        // Some arrays have a class of their own.
+        if classes.len() >= MOST_CLASSES {
+            classes.clear();
+        }
+        classes.push((class.unbind(), exporter));
+        exporter
+    }
+
+    fn exporter_by(&self, py: Python<'_>, built: &Built<'_>, dtype: Dtype) -> Exporter {
         let exportee = Exportee { object: &built.object, source: &built.source, dtype, own: None };
         let plain = self.exporting.export(py, &exportee, &Call::default(), Detail::Brief);
         if plain.is_ok_and(|made| is_type_error(&made.outcome)) {
