@@ -42,6 +42,8 @@ const EXPECTED: &[(&str, &str, &str)] = &[
         "array(shape=(6,), dtype='float32', device=(14, 0)).__dlpack__(dl_device=(1, 0))",
         "DEV-HONOUR",
     ),
+    // The extents of an export are the tensor's own.
+    ("torch", "array(shape=(6,), dtype='float32').__dlpack__() then reshape", "MGT-META-SNAPSHOT"),
     ("paddle", "array(shape=(6,), dtype='float32').__dlpack__()", "DEV-ID-ELEM"),
     ("numkong", "array(shape=(2, 3), dtype='float6_e2m3fn').__dlpack__(max_version=(1, 0))", "OK"),
     // A pair of bfloat16 poses as a pair of halves.
@@ -112,6 +114,16 @@ const EXPECTED: &[(&str, &str, &str)] = &[
     ("warp", "array(shape=(3,), dtype='float32', strides=(6,)).__dlpack__()", "TEN-STRIDES-UNIT"),
     ("onnxruntime", "array(shape=(2, 3), dtype='float8_e5m2').__dlpack__()", "OK"),
     ("onnxruntime", "array(shape=(6,), dtype='float32', object='text').__dlpack__()", "OK"),
+    (
+        "onnxruntime",
+        "array(shape=(6,), dtype='float32').__dlpack__() then drop source, churn",
+        "LIFE-OWNER-DROPPED",
+    ),
+    (
+        "onnxruntime",
+        "array(shape=(6,), dtype='float32').__dlpack__() then take a, drop a raising, delete a",
+        "CAP-DTOR-EXC-KEPT",
+    ),
     ("drjit", "array(shape=(2, 3), dtype='float32', object='lazy').__dlpack__()", "OK"),
     ("drjit", "array(shape=(6,), dtype='float64', object='eager').__dlpack__()", "OK"),
     (

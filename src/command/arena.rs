@@ -213,13 +213,15 @@ fn sanitizer(rule: &'static str, kind: &str, expected: &str, seen: &str) -> Caus
 #[cfg(test)]
 mod tests {
     use super::*;
+    use dlpack_fuzz::case::{Call, Probes, Tensor};
 
     #[test]
     fn a_sanitizers_summary_becomes_a_cause() {
         let cause = |summary: &str| cause_in(&format!("noise\n{summary}\nnoise\n"));
         let leak =
             cause("SUMMARY: AddressSanitizer: 128 byte(s) leaked in 2 allocation(s).").unwrap();
-        assert_eq!(leak.rule(), "MGT-DELETER-FREES-ALL");
+        let plain = Case::new(Tensor::plain(), Call::default(), Probes::NONE);
+        assert_eq!(leak.rule(&plain), "MGT-DELETER-FREES-ALL");
         let overflow =
             cause("SUMMARY: AddressSanitizer: heap-buffer-overflow consumer.rs:12 in read")
                 .unwrap();

@@ -183,7 +183,7 @@ fn judge(
     line.answer = answer;
     if let Some(cause) = told.first() {
         line.identity = Some(Identity::of(case, cause).to_string());
-        line.rule = Some(cause.rule().to_owned());
+        line.rule = Some(cause.rule(case).to_owned());
         line.detail = told.iter().map(|cause| cause.seen()).collect::<Vec<_>>().join("; ");
     }
 }

@@ -1,5 +1,7 @@
 //! The **cause** of a finding: the rule that is broken, or how the process died.
 
+use crate::case::Case;
+use crate::case::life::{Place, Step};
 use crate::oracle::{self, Evidence, Grade};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use std::borrow::Cow;
@@ -15,11 +17,17 @@ pub enum Cause {
 }
 
 impl Cause {
-    /// The rule that is accused: EXC-NO-CRASH for a death.
-    pub fn rule(&self) -> &str {
+    /// The rule that is accused on this case. A death belongs to the last step of the case's life where a rule
+    /// speaks of just that; to EXC-NO-CRASH else.
+    pub fn rule<'a>(&'a self, case: &Case) -> &'a str {
         match self {
             Self::Violation(violation) => &violation.rule,
-            Self::Crash(_) => "EXC-NO-CRASH",
+            Self::Crash(_) => match case.life.steps().last() {
+                Some(Step::Starve) => "EXC-OOM",
+                Some(Step::Delete(_, Place::Thread)) => "LIFE-DELETER-PY-THREAD",
+                Some(Step::Delete(_, Place::Unlocked | Place::Native)) => "LIFE-DELETER-NO-GIL",
+                _ => "EXC-NO-CRASH",
+            },
         }
     }
 
@@ -282,7 +290,15 @@ mod tests {
     #[test]
     fn a_death_accuses_the_rule_against_crashes() {
         let cause = Cause::from(Death::Signal(libc::SIGFPE));
-        assert_eq!(cause.rule(), "EXC-NO-CRASH");
+        let rule = |life: &str| {
+            let text = format!("array(shape=(), dtype='float32').__dlpack__(){life}");
+            cause.rule(&text.parse().expect("a case")).to_owned()
+        };
+        assert_eq!(rule(""), "EXC-NO-CRASH");
+        assert_eq!(rule(" then take a, drop a"), "EXC-NO-CRASH");
+        assert_eq!(rule(" then starve"), "EXC-OOM");
+        assert_eq!(rule(" then take a, delete a on native thread"), "LIFE-DELETER-NO-GIL");
+        assert_eq!(rule(" then take a, delete a on thread"), "LIFE-DELETER-PY-THREAD");
         assert_eq!(cause.grade(), Grade::Violation);
         assert_eq!(cause.seen(), "the process dies by SIGFPE");
     }

@@ -50,6 +50,11 @@ pub struct Finding {
 }
 
 impl Finding {
+    /// The rule that is accused.
+    pub fn rule(&self) -> &str {
+        self.cause.rule(&self.case)
+    }
+
     /// A finding that has no reproducer yet.
     pub fn new(
         backend: impl Into<String>,

@@ -330,7 +330,7 @@ fn variable(of: Of) -> String {
 
 /// The comment at the top: the clause, its source, the case and what was seen.
 fn header(input: &ReproInput) -> String {
-    let rule = input.cause.rule();
+    let rule = input.cause.rule(input.case);
     let entry = catalogue::entry(rule);
     let mut header = String::new();
     let mut paragraph = |label: &str, text: &str| {

@@ -35,14 +35,13 @@ pub fn junit(lines: &[ReplayLine]) -> String {
 /// were never met is skipped.
 pub fn junit_rules(backend: &str, counts: &[RuleCount], findings: &[&Finding]) -> String {
     let mut suite = TestSuite::new(backend);
-    let unjudged = findings.iter().map(|finding| finding.cause.rule());
+    let unjudged = findings.iter().map(|finding| finding.rule());
     let mut rules: Vec<&str> = counts.iter().map(|count| count.id.as_str()).collect();
     // A crash is accused by a rule that no observation shows.
     rules.extend(unjudged.filter(|rule| counts.iter().all(|count| count.id != *rule)));
     rules.dedup();
     for rule in rules {
-        let broken: Vec<_> =
-            findings.iter().filter(|finding| finding.cause.rule() == rule).collect();
+        let broken: Vec<_> = findings.iter().filter(|finding| finding.rule() == rule).collect();
         let is_checked = counts.iter().any(|count| count.id == rule && count.checked > 0);
         let mut status = match (broken.first(), is_checked) {
             (Some(_), _) => TestCaseStatus::non_success(NonSuccessKind::Failure),

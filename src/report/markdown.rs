@@ -8,7 +8,7 @@ use std::fmt::Write;
 
 /// The report; its first line is the title.
 pub fn markdown(finding: &Finding) -> String {
-    let rule = finding.cause.rule();
+    let rule = finding.rule();
     let mut text = format!("# {}\n\n", title(finding));
     // Writing to a String does not fail.
     let _ = write!(

@@ -47,7 +47,7 @@ impl Notice {
         );
         Self {
             level: Level::Error,
-            rule: Some(finding.cause.rule().to_owned()),
+            rule: Some(finding.rule().to_owned()),
             identity: finding.identity.to_string(),
             text,
             place: folder.map(|folder| Place { path: folder.join("case.txt"), line: 1 }),

@@ -45,7 +45,7 @@ pub fn terminal(finding: &Finding) -> String {
 
 /// The report in this style.
 pub fn terminal_in(finding: &Finding, style: Style) -> String {
-    let rule = finding.cause.rule();
+    let rule = finding.rule();
     let title = format!("{}: {}", grade_word(finding.cause.grade()), finding.identity);
     let mut text = format!("{}\n\n", style.paint("1;31", &title));
     let field = |label: &str, content: &str| {

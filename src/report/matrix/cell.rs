@@ -104,8 +104,7 @@ impl Verdict {
 
 impl<'a> Cell<'a> {
     pub fn of(run: &'a Run, rule: &str) -> Self {
-        let findings: Vec<_> =
-            run.findings.iter().filter(|it| it.finding.cause.rule() == rule).collect();
+        let findings: Vec<_> = run.findings.iter().filter(|it| it.finding.rule() == rule).collect();
         let noted: Vec<_> = run.noted.iter().filter(|it| it.violation.rule == rule).collect();
         let count = run.counts.iter().find(|count| count.id == rule);
         let checked = count.map_or(0, |count| count.checked);
