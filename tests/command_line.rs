@@ -138,7 +138,7 @@ fn a_killer_is_shrunk_and_its_script_dies_in_a_fresh_interpreter() {
     let output = dlpack_fuzz(&["repro", "--run", &shrunk]);
     let told = text(&output.stdout);
     assert_eq!(output.status.code(), Some(1), "{told}{}", text(&output.stderr));
-    assert!(told.contains("# CRASH-SIGFPE-void0-strided: confirmed"), "{told}");
+    assert!(told.contains("# CRASH-SIGFPE-array_dlpack-void0-strided: confirmed"), "{told}");
 }
 
 #[test]

@@ -73,7 +73,7 @@ fn each_library_has_its_column_or_the_reason_why_not() {
     assert!(identities.iter().any(|it| it.starts_with("CRASH-SIGSEGV")), "{identities:?}");
     // NumPy's own crash is known, and shown all the same.
     let known = &state(0)["ran"]["findings"][0];
-    assert_eq!(known["finding"]["identity"], "CRASH-SIGFPE-void0-strided");
+    assert_eq!(known["finding"]["identity"], "CRASH-SIGFPE-array_dlpack-void0-strided");
     assert_eq!(known["known"]["since"], "2026-12-01");
     assert_eq!(known["finding"]["reproduced"], "confirmed");
 

@@ -147,7 +147,7 @@ impl Harness {
         if judgement.is_some_and(|judgement| !judgement.violations.is_empty()) {
             self.tell(case);
         }
-        if self.watch.note(&self.bytes[..length]) {
+        if self.watch.note(case, &self.bytes[..length]) {
             self.search();
         }
     }

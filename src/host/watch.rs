@@ -1,6 +1,6 @@
 //! A **watch** over the heap while cases run: which case leaves memory behind that nobody counts.
 //!
-//! Goes in: every case that was run. Comes out, after a batch over which the heap grew, the case that makes it
+//! Goes in: every case that was run, but for those with a life. Comes out, after a batch over which the heap grew, the case that makes it
 //! grow, found by running halves of the batch again; whether it is a leak is for the session to measure and for
 //! the oracle to say. Caches grow too: each search that finds nothing makes the next one rarer.
 
@@ -55,8 +55,12 @@ impl Default for Watch {
 }
 
 impl Watch {
-    /// Takes a case that was run; whether the batch is at its end.
-    pub fn note(&mut self, bytes: &[u8]) -> bool {
+    /// Takes a case that was run, by its bytes; whether the batch is at its end. A case with a life is not run again
+    /// in a search: its threads, collections and children keep memory for a while, which hides what is lost.
+    pub fn note(&mut self, case: &Case, bytes: &[u8]) -> bool {
+        if !case.life.is_empty() {
+            return false;
+        }
         self.bytes.extend_from_slice(bytes);
         self.ends.push(self.bytes.len());
         let is_full = self.ends.len() == BATCH || self.bytes.len() + MAX_ENCODED > ROOM;

@@ -135,7 +135,7 @@ impl Bench<'_> {
             self.journal.count(&judgement);
             self.journal.end(Some(&judgement));
             self.report(&case, judgement.violations, &mut reported, outlet)?;
-            if watch.note(&bytes) {
+            if watch.note(&case, &bytes) {
                 self.search(&mut watch, &mut reported, outlet)?;
             }
         }

@@ -323,10 +323,12 @@ fn copy_cause(matter: &Matter, token: Token) -> Option<Cause> {
     match matter.classes.copy {
         CopyArg::True => match without {
             // The own device is refused as well; where the copy is refused without it, that is the cause
-            // (the device alone is COPY-SAME-DEVICE-NEUTRAL's).
+            // (the device alone is COPY-SAME-DEVICE-NEUTRAL's), unless it is the stream's None that is refused.
             Answer::Raised(_)
                 if matter.classes.dl_device != DlDevice::Same
-                    || !matter.answer(Probe::NoDevice).is_refused() =>
+                    || !matter.answer(Probe::NoDevice).is_refused()
+                    || matter.case.call.stream.is_given()
+                        && !matter.answer(Probe::NoStream).is_refused() =>
             {
                 None
             }
