@@ -186,9 +186,11 @@ impl Child {
         process::signal(&running.process, libc::SIGINT);
         let deadline = Instant::now() + Duration::from_secs(2);
         let status = process::wait_until(&mut running.process, deadline).at(&self.folder)?;
-        // While it starts, libFuzzer does not catch the signal yet.
+        // While it starts, libFuzzer does not catch the signal yet, and Python may make an exception of it.
+        let has_begun = self.journal.read().begun != self.begun_at_start;
         let is_ours = |status: ExitStatus| {
-            status.code() == Some(INTERRUPTED)
+            !has_begun
+                || status.code() == Some(INTERRUPTED)
                 || process::Death::of(status) == process::Death::Signal(libc::SIGINT)
         };
         if status.is_some_and(|status| !is_ours(status)) {
