@@ -21,6 +21,7 @@ use std::process::abort;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::{self, ThreadId};
+use std::time::Duration;
 
 /// How such an array changes in place.
 pub const CHANGES: [(&str, &str); 3] =
@@ -88,7 +89,8 @@ impl Mortal {
                 if mortal.busy.swap(true, Ordering::SeqCst) {
                     return Err(PyBufferError::new_err("another call is under way"));
                 }
-                py.detach(thread::yield_now);
+                // Long enough for any other thread to come.
+                py.detach(|| thread::sleep(Duration::from_micros(50)));
                 mortal.busy.store(false, Ordering::SeqCst);
             }
             // SAFETY: the interpreter is attached; a block that was not given is not freed.
