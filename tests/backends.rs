@@ -70,7 +70,12 @@ const EXPECTED: &[(&str, &str, &str)] = &[
     ("av", "array(shape=(5, 7), dtype='uint8', object='reversed').__dlpack__()", "OK"),
     ("av", "array(shape=(5, 7), dtype='float16').__dlpack__()", "DTY-MATCH"),
     ("iree", "array(shape=(2, 3), dtype='bfloat16', device=(12, 3)).__dlpack__()", "OK"),
-    ("tritonclient", "array(shape=(6,), dtype='int16', device=(2, 3)).__dlpack__()", "OK"),
+    // Every export loses eleven objects of Python's.
+    (
+        "tritonclient",
+        "array(shape=(6,), dtype='int16', device=(2, 3)).__dlpack__()",
+        "CAP-DTOR-UNCONSUMED",
+    ),
     ("tritonclient", "array(shape=(6,), dtype='bool').__dlpack__()", "DTY-MATCH"),
     ("open3d", "array(shape=(3, 2), dtype='int16', object='reversed').__dlpack__()", "OK"),
     ("quadrants", "array(shape=(2, 3), dtype='float64').__dlpack__(max_version=(1, 0))", "OK"),
