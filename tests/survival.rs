@@ -172,12 +172,13 @@ fn a_session_finds_two_faults_that_kill_as_two() {
     let two = ["CRASH-SIGSEGV-crash-complex-scalar", "CRASH-SIGSEGV-crash-float-scalar-readonly"];
     assert_eq!(identities(&told), two);
     // A death teaches what the fault does not need; without that each dtype and layout would cost one.
-    assert!(told["crashes"].as_u64().unwrap() <= 25, "{told:#}");
+    assert!(told["crashes"].as_u64().unwrap() <= 60, "{told:#}");
     assert_eq!(kept(&dir.path().join("findings")), two);
 }
 
 /// What is freed twice the C library sees by itself; what is read after it was freed only the sanitizer does.
 #[test]
+#[ignore = "builds the target under AddressSanitizer, which takes minutes: run it with --ignored"]
 fn a_session_under_a_sanitizer_sees_what_is_freed_twice_or_too_early() {
     let _alone = alone_with_the_clock();
     for (exporter, identity) in [
