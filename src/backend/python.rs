@@ -140,8 +140,7 @@ impl Backend for Python {
     }
 
     fn change(&self, change: Change) -> Option<(&str, Manner)> {
-        let known = self.changes.iter().find(|(known, ..)| *known == change);
-        known.map(|(_, statement, manner)| (statement.as_str(), *manner))
+        script::change_of(&self.changes, change)
     }
 
     fn source(&self, tensor: &Tensor) -> String {

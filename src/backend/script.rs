@@ -136,6 +136,12 @@ fn traits(globals: &Bound<'_, PyDict>) -> PyResult<Traits> {
 /// Operations that change an array in place, each with how it is documented.
 pub type Changes = Vec<(Change, String, Manner)>;
 
+/// The statement for a change, if there is one.
+pub fn change_of(changes: &Changes, change: Change) -> Option<(&str, Manner)> {
+    let known = changes.iter().find(|(known, ..)| *known == change);
+    known.map(|(_, statement, manner)| (statement.as_str(), *manner))
+}
+
 /// Reads them from a dict.
 pub fn changes(statements: HashMap<String, String>, low_level: &[String]) -> PyResult<Changes> {
     (statements.into_iter())
@@ -337,8 +343,7 @@ impl Backend for Script {
     }
 
     fn change(&self, change: Change) -> Option<(&str, Manner)> {
-        let known = self.changes.iter().find(|(known, ..)| *known == change);
-        known.map(|(_, statement, manner)| (statement.as_str(), *manner))
+        change_of(&self.changes, change)
     }
 
     fn source(&self, tensor: &Tensor) -> String {

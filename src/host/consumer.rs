@@ -137,13 +137,7 @@ impl<'a> View<'a> {
             wide.map(|(&stride, &extent)| if extent <= 1 { 0 } else { stride.saturating_mul(item) })
                 .collect()
         } else if tensor.strides_pointer == 0 {
-            let mut step = item;
-            let mut strides = Shape::from_elem(0, tensor.shape.len());
-            for (stride, &extent) in strides.iter_mut().zip(&tensor.shape).rev() {
-                *stride = step;
-                step = step.saturating_mul(extent);
-            }
-            strides
+            compact(&tensor.shape, item)
         } else {
             return Err("the strides cannot be read");
         };
@@ -176,7 +170,11 @@ impl<'a> View<'a> {
             (Some(address), Some(allocation), _) => (address, allocation),
             // SAFETY: as the caller promises; the values have the shape that `of` has checked.
             (_, _, Some(values)) => unsafe {
-                return self.compare_with(values.as_ptr() as usize, &self.compact(), dtype);
+                return self.compare_with(
+                    values.as_ptr() as usize,
+                    &compact(self.shape, self.item_size as i64),
+                    dtype,
+                );
             },
             _ => return Elements::NotRead("the source's address is not known"),
         };
@@ -188,7 +186,13 @@ impl<'a> View<'a> {
         }
         if let Some(values) = &source.values {
             // SAFETY: the export's bounds were checked above; the values have this very shape.
-            return unsafe { self.compare_with(values.as_ptr() as usize, &self.compact(), dtype) };
+            return unsafe {
+                self.compare_with(
+                    values.as_ptr() as usize,
+                    &compact(self.shape, self.item_size as i64),
+                    dtype,
+                )
+            };
         }
         let itself = self.first == address
             && dtype.order == ByteOrder::Native
@@ -204,17 +208,6 @@ impl<'a> View<'a> {
         }
         // SAFETY: both sides lie inside the spans that were checked above.
         unsafe { self.compare_with(address, &source.strides, dtype) }
-    }
-
-    /// Byte strides of this shape without gaps.
-    fn compact(&self) -> Shape {
-        let mut strides = Shape::from_elem(0, self.shape.len());
-        let mut step = self.item_size as i64;
-        for (stride, &extent) in strides.iter_mut().zip(self.shape).rev() {
-            *stride = step;
-            step = step.saturating_mul(extent);
-        }
-        strides
     }
 
     /// # Safety
@@ -298,22 +291,24 @@ fn same_float(a: &[u8], b: &[u8]) -> bool {
     nan(a) && nan(b)
 }
 
+/// Strides of a shape without gaps, in row-major order, the last of them `step`.
+fn compact(shape: &[i64], mut step: i64) -> Shape {
+    let mut strides = Shape::from_elem(0, shape.len());
+    for (stride, &extent) in strides.iter_mut().zip(shape).rev() {
+        *stride = step;
+        step = step.saturating_mul(extent);
+    }
+    strides
+}
+
 /// The bytes of the elements, thinned out as everywhere here, in row-major order.
 ///
 /// # Safety
 /// The elements were read by these very numbers, and nothing was freed that should not be.
 pub unsafe fn gather(tensor: &DlTensor) -> Vec<u8> {
     let item = tensor.dtype.item_size();
-    let strides: Shape = match (tensor.strides.len(), tensor.strides_pointer) {
-        (0, 0) => {
-            let mut step = 1;
-            let mut strides = Shape::from_elem(0, tensor.shape.len());
-            for (stride, &extent) in strides.iter_mut().zip(&tensor.shape).rev() {
-                *stride = step;
-                step = step.saturating_mul(extent);
-            }
-            strides
-        }
+    let strides = match (tensor.strides.len(), tensor.strides_pointer) {
+        (0, 0) => compact(&tensor.shape, 1),
         _ => tensor.strides.clone(),
     };
     let bytes: Shape = strides.iter().map(|stride| stride.saturating_mul(item as i64)).collect();

@@ -1,6 +1,6 @@
 //! Sorts Python exceptions into the classes that the decision table tells apart.
 
-use crate::oracle::{ErrorClass, Raised};
+use crate::oracle::{ErrorClass, Fate, Raised};
 use pyo3::ffi;
 use pyo3::prelude::*;
 use std::borrow::Cow;
@@ -32,6 +32,18 @@ pub fn take(py: Python<'_>, detail: Detail) -> Option<Raised> {
         ffi::Py_XDECREF(value);
         ffi::Py_DECREF(kind);
         Some(Raised { class, name, message })
+    }
+}
+
+/// Runs something while a KeyError is set, and tells what became of that.
+pub fn in_flight(py: Python<'_>, run: impl FnOnce()) -> Fate {
+    // SAFETY: the interpreter is attached; the strings are static.
+    unsafe { ffi::PyErr_SetString(ffi::PyExc_KeyError, c"in flight".as_ptr()) };
+    run();
+    match take(py, Detail::Brief) {
+        None => Fate::Lost,
+        Some(raised) if raised.name == "KeyError" => Fate::Kept,
+        Some(raised) => Fate::Replaced(Cow::Owned(raised.name.into_owned())),
     }
 }
 

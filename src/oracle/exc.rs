@@ -25,7 +25,7 @@ pub(super) const RULES: &[Rule] = &[
     },
     Rule { id: "EXC-COPY-IMPOSSIBLE", needs: Matter::COPY, judge: copy_impossible },
     Rule { id: "EXC-UNEXPECTED", needs: Matter::EXCEPTION, judge: unexpected },
-    Rule { id: "EXC-OOM", needs: Matter::LIFE, judge: |ctx| lived::verdict(ctx, "EXC-OOM") },
+    lived::rule!("EXC-OOM"),
     Rule { id: "EXC-STATE", needs: Matter::EXCEPTION, judge: state },
     Rule { id: "EXC-NO-PARTIAL", needs: Matter::EXCEPTION, judge: no_partial },
 ];

@@ -12,52 +12,16 @@ use super::{Context, Fact, Grade, Matter, Of, Outcome, ProbeName, Rule, Verdict,
 
 pub(super) const RULES: &[Rule] = &[
     Rule { id: "LIFE-REFCOUNT", needs: Matter::ANY, judge: refcount },
-    Rule {
-        id: "LIFE-OWNER-DROPPED",
-        needs: Matter::LIFE,
-        judge: |ctx| lived::verdict(ctx, "LIFE-OWNER-DROPPED"),
-    },
-    Rule {
-        id: "LIFE-OWNER-DROPPED-TAKEN",
-        needs: Matter::LIFE,
-        judge: |ctx| lived::verdict(ctx, "LIFE-OWNER-DROPPED-TAKEN"),
-    },
-    Rule {
-        id: "LIFE-OWNER-PINNED",
-        needs: Matter::LIFE,
-        judge: |ctx| lived::verdict(ctx, "LIFE-OWNER-PINNED"),
-    },
-    Rule {
-        id: "LIFE-DELETER-ONCE",
-        needs: Matter::LIFE,
-        judge: |ctx| lived::verdict(ctx, "LIFE-DELETER-ONCE"),
-    },
-    Rule {
-        id: "LIFE-DELETER-PY-THREAD",
-        needs: Matter::LIFE,
-        judge: |ctx| lived::verdict(ctx, "LIFE-DELETER-PY-THREAD"),
-    },
-    Rule {
-        id: "LIFE-DELETER-NO-GIL",
-        needs: Matter::LIFE,
-        judge: |ctx| lived::verdict(ctx, "LIFE-DELETER-NO-GIL"),
-    },
-    Rule {
-        id: "LIFE-DELETER-FINALIZED",
-        needs: Matter::LIFE,
-        judge: |ctx| lived::verdict(ctx, "LIFE-DELETER-FINALIZED"),
-    },
-    Rule {
-        id: "LIFE-CAPSULE-AT-EXIT",
-        needs: Matter::LIFE,
-        judge: |ctx| lived::verdict(ctx, "LIFE-CAPSULE-AT-EXIT"),
-    },
-    Rule { id: "LIFE-CYCLE", needs: Matter::LIFE, judge: |ctx| lived::verdict(ctx, "LIFE-CYCLE") },
-    Rule {
-        id: "LIFE-CONCURRENT",
-        needs: Matter::LIFE,
-        judge: |ctx| lived::verdict(ctx, "LIFE-CONCURRENT"),
-    },
+    lived::rule!("LIFE-OWNER-DROPPED"),
+    lived::rule!("LIFE-OWNER-DROPPED-TAKEN"),
+    lived::rule!("LIFE-OWNER-PINNED"),
+    lived::rule!("LIFE-DELETER-ONCE"),
+    lived::rule!("LIFE-DELETER-PY-THREAD"),
+    lived::rule!("LIFE-DELETER-NO-GIL"),
+    lived::rule!("LIFE-DELETER-FINALIZED"),
+    lived::rule!("LIFE-CAPSULE-AT-EXIT"),
+    lived::rule!("LIFE-CYCLE"),
+    lived::rule!("LIFE-CONCURRENT"),
 ];
 
 /// What stays behind; numbers are per round, which is the case's export and its probes.

@@ -17,6 +17,18 @@ use super::{
 use crate::case::life::{Slot, Standing};
 use std::collections::BTreeSet;
 
+/// A rule that only a life can break.
+macro_rules! rule {
+    ($id:literal) => {
+        $crate::oracle::Rule {
+            id: $id,
+            needs: $crate::oracle::Matter::LIFE,
+            judge: |ctx| $crate::oracle::lived::verdict(ctx, $id),
+        }
+    };
+}
+pub(super) use rule;
+
 /// A broken rule.
 #[derive(Clone, Debug)]
 pub(super) struct Breach {

@@ -22,16 +22,8 @@ pub(super) const RULES: &[Rule] = &[
     },
     Rule { id: "MGT-DELETER-NULL", needs: Matter::TENSOR, judge: deleter_null },
     Rule { id: "MGT-DELETER-FREES-ALL", needs: Matter::RESULT, judge: deleter_frees_all },
-    Rule {
-        id: "MGT-DELETER-NO-EXC",
-        needs: Matter::LIFE,
-        judge: |ctx| lived::verdict(ctx, "MGT-DELETER-NO-EXC"),
-    },
-    Rule {
-        id: "MGT-META-SNAPSHOT",
-        needs: Matter::LIFE,
-        judge: |ctx| lived::verdict(ctx, "MGT-META-SNAPSHOT"),
-    },
+    lived::rule!("MGT-DELETER-NO-EXC"),
+    lived::rule!("MGT-META-SNAPSHOT"),
     Rule {
         id: "MGT-FLAGS-KNOWN",
         needs: Matter::TENSOR.and(Matter::VERSIONED),

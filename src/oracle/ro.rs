@@ -18,7 +18,7 @@ pub(super) const RULES: &[Rule] = &[
         judge: flag_set,
     },
     Rule { id: "RO-FLAG-CLEAR", needs: Matter::TENSOR.and(Matter::VERSIONED), judge: flag_clear },
-    Rule { id: "RO-STATE", needs: Matter::LIFE, judge: |ctx| lived::verdict(ctx, "RO-STATE") },
+    lived::rule!("RO-STATE"),
     Rule { id: "RO-LEGACY", needs: Matter::READ_ONLY, judge: legacy },
     Rule { id: "RO-LEGACY-COPY", needs: Matter::READ_ONLY, judge: legacy_copy },
     Rule { id: "RO-REEXPORT", needs: Matter::TENSOR, judge: reexport },

@@ -58,16 +58,12 @@ impl Standing {
 
     /// Nobody could call it a consumer's mistake.
     pub fn allows(&self, step: Step) -> bool {
-        !self.is_over && self.makes_sense(step)
-    }
-
-    fn makes_sense(&self, step: Step) -> bool {
+        if self.is_over {
+            return false;
+        }
         let export = |slot: Slot| &self.exports[slot as usize];
         match step {
-            Step::Export(slot, _) => {
-                let next = self.exports.iter().position(|export| !export.made);
-                self.source_lives && next == Some(slot as usize)
-            }
+            Step::Export(slot, _) => self.source_lives && self.next_slot() == Some(slot),
             Step::Take(slot) => export(slot).capsule && !export(slot).taken,
             Step::Disarm(slot) => {
                 export(slot).taken && export(slot).capsule && !export(slot).disarmed
@@ -117,10 +113,6 @@ impl Standing {
             }
         }
         self.source_lives.then_some(Step::DropSource)
-    }
-
-    pub fn source_lives(&self) -> bool {
-        self.source_lives
     }
 
     /// The struct of this export may be read.

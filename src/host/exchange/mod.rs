@@ -13,10 +13,9 @@ use super::export::{Exportee, Exporting};
 use super::{Detail, errors};
 use crate::abi::exchange::DLPackExchangeAPI;
 use crate::case::{Arg, Call, Case, ExchangeStep, Keyword, Value};
-use crate::oracle::{Answer, Exchange, Exporter, Fate, Function, Out, Pending};
+use crate::oracle::{Answer, Exchange, Exporter, Function, Out, Pending};
 use pyo3::ffi;
 use pyo3::prelude::*;
-use std::borrow::Cow;
 use std::ffi::{c_int, c_void};
 
 pub use lookup::Remembered;
@@ -141,9 +140,9 @@ fn state_of<T>(out: *mut T) -> Out {
 unsafe fn pending(subject: &Subject<'_, '_>, api: &DLPackExchangeAPI) -> Vec<Pending> {
     let mut seen = Vec::new();
     let mut watch = |function: Option<Function>, call: &mut dyn FnMut() -> c_int| {
-        raise_in_flight();
-        let code = call();
-        seen.push(Pending { function, code, fate: fate(subject) });
+        let mut code = 0;
+        let fate = errors::in_flight(subject.py, || code = call());
+        seen.push(Pending { function, code, fate });
         code == 0
     };
     // SAFETY: each function gets what it gets without an exception, too.
@@ -171,18 +170,4 @@ unsafe fn pending(subject: &Subject<'_, '_>, api: &DLPackExchangeAPI) -> Vec<Pen
         }
     }
     seen
-}
-
-fn raise_in_flight() {
-    // SAFETY: the interpreter is attached; the strings are static.
-    unsafe { ffi::PyErr_SetString(ffi::PyExc_KeyError, c"in flight".as_ptr()) };
-}
-
-/// Takes the exception that is set and tells whether it is the one that was in flight.
-fn fate(subject: &Subject<'_, '_>) -> Fate {
-    match errors::take(subject.py, Detail::Brief) {
-        None => Fate::Lost,
-        Some(raised) if raised.name == "KeyError" => Fate::Kept,
-        Some(raised) => Fate::Replaced(Cow::Owned(raised.name.into_owned())),
-    }
 }

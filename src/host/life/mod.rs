@@ -21,7 +21,7 @@ use crate::abi::DLDevice;
 use crate::backend::{Backend, Built, Inexpressible};
 use crate::case::life::{Mood, Place, Slot, Step};
 use crate::case::{Call, Case};
-use crate::oracle::{Event, Fate, Growth, Lived, Manner, Moment, Outcome, Source};
+use crate::oracle::{Event, Growth, Lived, Manner, Moment, Outcome, Source};
 use export::Export;
 use pyo3::ffi;
 use pyo3::prelude::*;
@@ -242,7 +242,7 @@ impl<'a, 'py> Living<'a, 'py> {
             Step::Drop(slot, mood) => match &mut self.exports[slot as usize] {
                 Some(export) => match export.capsule.take() {
                     Some(capsule) if mood == Mood::Raising => {
-                        Event::InFlight(in_flight(py, || drop(capsule)))
+                        Event::InFlight(errors::in_flight(py, || drop(capsule)))
                     }
                     capsule => {
                         drop(capsule);
@@ -335,25 +335,13 @@ impl Drop for Living<'_, '_> {
     }
 }
 
-/// Runs something while a KeyError is set, and tells what became of that.
-fn in_flight(py: Python<'_>, run: impl FnOnce()) -> Fate {
-    // SAFETY: the interpreter is attached; the strings are static.
-    unsafe { ffi::PyErr_SetString(ffi::PyExc_KeyError, c"in flight".as_ptr()) };
-    run();
-    match errors::take(py, Detail::Brief) {
-        None => Fate::Lost,
-        Some(raised) if raised.name == "KeyError" => Fate::Kept,
-        Some(raised) => Fate::Replaced(Cow::Owned(raised.name.into_owned())),
-    }
-}
-
 fn delete(py: Python<'_>, export: &mut Export<'_>, place: Place) -> Event {
     let Some(deletion) = export.deletion() else {
         return Event::Skipped("the deleter is NULL");
     };
     match place {
         Place::Here => deletion.run(),
-        Place::Raising => return Event::InFlight(in_flight(py, || deletion.run())),
+        Place::Raising => return Event::InFlight(errors::in_flight(py, || deletion.run())),
         Place::Unlocked => py.detach(|| deletion.run()),
         Place::Thread => py.detach(|| on_thread(|| Python::attach(|_| deletion.run()))),
         Place::Native => py.detach(|| on_thread(|| deletion.run())),

@@ -5,7 +5,7 @@ use super::super::heap::Slope;
 use super::super::{Detail, errors};
 use super::{GROWTH_ROUNDS, Session, WARM_UP_ROUNDS, no_arguments, references, settle};
 use crate::abi::DLDevice;
-use crate::backend::Inexpressible;
+use crate::backend::{Built, Inexpressible};
 use crate::case::{Case, Life};
 use crate::oracle::Growth;
 use pyo3::prelude::*;
@@ -18,26 +18,15 @@ impl Session {
         py: Python<'_>,
         case: &Case,
     ) -> Result<Growth, Inexpressible> {
-        let built = self.backend.build(py, &case.tensor)?;
-        let (device, own) = self.exporting.device(py, &built.object, Detail::Brief);
-        let device = device.device().unwrap_or(DLDevice::CPU);
-        let exportee = Exportee {
-            object: &built.object,
-            source: &built.source,
-            dtype: case.tensor.dtype,
-            own: own.as_ref(),
-        };
-        let rounds = |count: u32| -> Result<isize, Inexpressible> {
-            (0..count).map(|_| self.round(py, &exportee, case, device)).sum()
-        };
-        rounds(WARM_UP_ROUNDS)?;
-        settle(py);
-        let before = references(&built);
-        let argument_references = rounds(GROWTH_ROUNDS)?;
-        settle(py);
-        let references = references(&built) - before;
-        drop(own);
-        drop(built);
+        let (references, argument_references) = self.on_one_array(py, case, |built, round| {
+            let rounds = |count: u32| (0..count).map(|_| round()).sum::<Result<isize, _>>();
+            rounds(WARM_UP_ROUNDS)?;
+            settle(py);
+            let before = references(built);
+            let argument_references = rounds(GROWTH_ROUNDS)?;
+            settle(py);
+            Ok((references(built) - before, argument_references))
+        })?;
 
         // Its life has a ledger of its own.
         let calls = Case { life: Life::default(), ..case.clone() };
@@ -57,6 +46,20 @@ impl Session {
         py: Python<'_>,
         case: &Case,
     ) -> Result<Option<f64>, Inexpressible> {
+        let slope = Slope { pulse: &*self.pulse, settle: &|| settle(py) };
+        self.on_one_array(py, case, |_, round| slope.of(|| round().map(drop)))
+    }
+
+    /// Builds the case's array, for calls that are repeated on it: a round makes each of them once.
+    fn on_one_array<T>(
+        &self,
+        py: Python<'_>,
+        case: &Case,
+        act: impl FnOnce(
+            &Built<'_>,
+            &dyn Fn() -> Result<isize, Inexpressible>,
+        ) -> Result<T, Inexpressible>,
+    ) -> Result<T, Inexpressible> {
         let built = self.backend.build(py, &case.tensor)?;
         let (device, own) = self.exporting.device(py, &built.object, Detail::Brief);
         let device = device.device().unwrap_or(DLDevice::CPU);
@@ -66,8 +69,7 @@ impl Session {
             dtype: case.tensor.dtype,
             own: own.as_ref(),
         };
-        let slope = Slope { pulse: &*self.pulse, settle: &|| settle(py) };
-        slope.of(|| self.round(py, &exportee, case, device).map(drop))
+        act(&built, &|| self.round(py, &exportee, case, device))
     }
 
     /// Makes the case's calls once and drops what they return; references of arguments that stay.

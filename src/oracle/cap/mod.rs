@@ -34,37 +34,13 @@ pub(super) const RULES: &[Rule] = &[
     Rule { id: "CAP-STRUCT-MATCHES-NAME", needs: Matter::RESULT, judge: struct_matches_name },
     Rule { id: "CAP-DTOR-PRESENT", needs: Matter::RESULT, judge: release::destructor_present },
     Rule { id: "CAP-DTOR-UNCONSUMED", needs: Matter::ANY, judge: release::destructor_unconsumed },
-    Rule {
-        id: "CAP-DTOR-CONSUMED",
-        needs: Matter::LIFE,
-        judge: |ctx| lived::verdict(ctx, "CAP-DTOR-CONSUMED"),
-    },
-    Rule {
-        id: "CAP-DTOR-CONSUMED-LIVE",
-        needs: Matter::LIFE,
-        judge: |ctx| lived::verdict(ctx, "CAP-DTOR-CONSUMED-LIVE"),
-    },
-    Rule {
-        id: "CAP-DTOR-REMOVED",
-        needs: Matter::LIFE,
-        judge: |ctx| lived::verdict(ctx, "CAP-DTOR-REMOVED"),
-    },
-    Rule {
-        id: "CAP-DTOR-EXC-KEPT",
-        needs: Matter::LIFE,
-        judge: |ctx| lived::verdict(ctx, "CAP-DTOR-EXC-KEPT"),
-    },
+    lived::rule!("CAP-DTOR-CONSUMED"),
+    lived::rule!("CAP-DTOR-CONSUMED-LIVE"),
+    lived::rule!("CAP-DTOR-REMOVED"),
+    lived::rule!("CAP-DTOR-EXC-KEPT"),
     Rule { id: "CAP-DTOR-EXC-CLEAN", needs: Matter::RESULT, judge: release::destructor_clean },
-    Rule {
-        id: "CAP-DTOR-EXC-PY",
-        needs: Matter::LIFE,
-        judge: |ctx| lived::verdict(ctx, "CAP-DTOR-EXC-PY"),
-    },
-    Rule {
-        id: "CAP-INDEPENDENT",
-        needs: Matter::LIFE,
-        judge: |ctx| lived::verdict(ctx, "CAP-INDEPENDENT"),
-    },
+    lived::rule!("CAP-DTOR-EXC-PY"),
+    lived::rule!("CAP-INDEPENDENT"),
     Rule {
         id: "CAP-DISTINCT-STRUCT",
         needs: Matter::COMPARISON.and(Matter::RESULT),

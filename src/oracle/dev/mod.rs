@@ -17,7 +17,7 @@ use crate::abi::{DLDevice, DLDeviceType};
 use crate::case::Object;
 
 pub(super) const RULES: &[Rule] = &[
-    Rule { id: "DEV-ORDER", needs: Matter::LIFE, judge: |ctx| lived::verdict(ctx, "DEV-ORDER") },
+    lived::rule!("DEV-ORDER"),
     Rule { id: "DEV-BOTH", needs: Matter::ANY, judge: method::both },
     Rule { id: "DEV-TUPLE", needs: Matter::ANY, judge: method::is_tuple },
     Rule { id: "DEV-TYPE-ELEM", needs: Matter::ANY, judge: method::type_element },
