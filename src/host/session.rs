@@ -184,6 +184,7 @@ impl Session {
             exporting: &self.exporting,
             statements: &self.statements,
             device,
+            own: own.as_ref().map(Bound::as_unbound),
         };
         let life = life::live(&host, py, case, detail)?;
         // All results and arguments live until the last call was made.

@@ -37,6 +37,8 @@ pub struct Host<'a> {
     pub statements: &'a Statements,
     /// Where such arrays are. The array of the life is not asked (DEV-ORDER).
     pub device: DLDevice,
+    /// What another such array answered when it was asked: the value `own` of an argument.
+    pub own: Option<&'a Py<PyAny>>,
 }
 
 /// Lives the case's life once; counts that are off are confirmed by living it many times.
@@ -212,7 +214,7 @@ impl<'a, 'py> Living<'a, 'py> {
             object: &built.object,
             source: &built.source,
             dtype: self.case.tensor.dtype,
-            own: None,
+            own: self.host.own.map(|own| own.bind(self.py)),
         };
         let made = (self.host.exporting.export(self.py, &exportee, call, self.detail))
             .map_err(|error| super::session::no_arguments(self.py, &error))?;
