@@ -3,16 +3,26 @@
 //! `cargo test --test replay_corpus NAME` runs one. Inputs that are known to end the process on this
 //! release of the library are ignored by name; `dlpack-fuzz replay` runs those too, in children.
 
+mod common;
+
 use dlpack_fuzz::case::Case;
-use dlpack_fuzz::finding::{Cause, Known};
-use dlpack_fuzz::host::{Detail, Options, Session};
+use dlpack_fuzz::finding::{Cause, Known, Versions};
+use dlpack_fuzz::host::{Detail, Session};
 use dlpack_fuzz::oracle::{Grade, Profile, judge};
 use libtest_mimic::{Arguments, Failed, Trial};
 use std::cell::RefCell;
 use std::path::{Path, PathBuf};
 
 thread_local! {
-    static SESSION: RefCell<Option<Session>> = const { RefCell::new(None) };
+    /// All trials run on the first thread.
+    static SUBJECTS: RefCell<Vec<Subject>> = const { RefCell::new(Vec::new()) };
+}
+
+/// A lawful exporter and what is known of it.
+struct Subject {
+    session: Session,
+    known: Known,
+    versions: Versions,
 }
 
 fn main() {
@@ -20,18 +30,29 @@ fn main() {
     // One interpreter, one case at a time.
     arguments.test_threads = Some(1);
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("corpus");
-    let known = Known::load(&root.join("known"), "numpy").expect("it is part of the repository");
-    let versions = with_session(|session| session.versions());
-    let files = ["dunder_dlpack", "regressions"].map(|folder| files_of(&root.join(folder)));
-    let trials: Vec<Trial> = (files.into_iter().flatten())
-        .map(|path| {
-            let name = path.strip_prefix(&root).unwrap_or(&path).display().to_string();
-            let case = read(&path);
-            let kills = case.as_ref().is_ok_and(|case| known.steers(case, &versions).is_some());
-            Trial::test(name, move || run(&case?)).with_ignored_flag(kills)
-        })
-        .collect();
-    assert!(trials.len() > 100, "the committed seeds are missing: run scripts/minimise");
+    // SAFETY: no other thread runs yet.
+    unsafe { std::env::set_var("DLPACK_FUZZ_PYTHONPATH", root.join("../tests/exporters")) };
+    let mut trials = Vec::new();
+    for (backend, folders) in [
+        ("numpy", &["dunder_dlpack", "lifecycle", "regressions"][..]),
+        (&format!("c:{}", common::reference().c.display()), &["c_abi"]),
+        ("py:exchange:lawful", &["exchange_api"]),
+    ] {
+        let subject = Subject::of(backend, &root);
+        let place = SUBJECTS.with_borrow(Vec::len);
+        for folder in folders {
+            let files = files_of(&root.join(folder));
+            assert!(!files.is_empty(), "corpus/{folder} is empty: run scripts/minimise {folder}");
+            trials.extend(files.into_iter().map(|path| {
+                let name = path.strip_prefix(&root).unwrap_or(&path).display().to_string();
+                let case = read(&path);
+                let kills = case.as_ref().is_ok_and(|case| subject.kills(case));
+                let run = move || SUBJECTS.with_borrow_mut(|all| all[place].run(&case?));
+                Trial::test(name, run).with_ignored_flag(kills)
+            }));
+        }
+        SUBJECTS.with_borrow_mut(|all| all.push(subject));
+    }
     libtest_mimic::run(&arguments, trials).exit();
 }
 
@@ -54,30 +75,28 @@ fn read(path: &Path) -> Result<Case, Failed> {
     Ok(Case::decode(&bytes))
 }
 
-fn run(case: &Case) -> Result<(), Failed> {
-    with_session(|session| {
-        let Ok(seen) = session.run(case, Detail::Full) else { return Ok(()) };
+impl Subject {
+    fn of(backend: &str, root: &Path) -> Self {
+        let session = common::open(backend, None);
+        let known =
+            Known::load(&root.join("known"), backend).expect("it is part of the repository");
+        Self { versions: session.versions(), session, known }
+    }
+
+    fn kills(&self, case: &Case) -> bool {
+        self.known.steers(case, &self.versions).is_some()
+    }
+
+    fn run(&mut self, case: &Case) -> Result<(), Failed> {
+        let Ok(seen) = self.session.run(case, Detail::Full) else { return Ok(()) };
         let profile = Profile::named("spec").expect("the default");
         let judgement = judge(case, &seen, &profile, Grade::Violation);
-        let known = Path::new(env!("CARGO_MANIFEST_DIR")).join("corpus/known");
-        let known =
-            Known::load(&known, "numpy").map_err(|error| Failed::from(error.to_string()))?;
-        let versions = session.versions();
         let accused = judgement.violations.into_iter().find(|violation| {
-            known.covers(case, &Cause::from(violation.clone()), &versions).is_none()
+            self.known.covers(case, &Cause::from(violation.clone()), &self.versions).is_none()
         });
         match accused {
             None => Ok(()),
             Some(violation) => Err(format!("{case}\n{violation:#?}").into()),
         }
-    })
-}
-
-fn with_session<T>(use_it: impl FnOnce(&mut Session) -> T) -> T {
-    SESSION.with_borrow_mut(|session| {
-        let options = Options { env: None, backend: "numpy".into() };
-        let session =
-            session.get_or_insert_with(|| Session::open(&options).expect("scripts/setup has run"));
-        use_it(session)
-    })
+    }
 }
