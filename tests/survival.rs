@@ -1,9 +1,10 @@
 //! A session outlives what it meets: cases that kill or hang their process, a folder that takes no more,
-//! another session beside it, and Ctrl-C. Exporters that kill are in `tests/exporters/deadly.py`.
+//! another session beside it, and Ctrl-C. Exporters that kill are in `tests/exporters/deadly.py`; those whose memory
+//! only a sanitizer sees are the reference exporter with one of its faults, too.
 
 mod common;
 
-use common::text;
+use common::{reference, text};
 use dlpack_fuzz::case::Case;
 use std::io::{BufRead, BufReader, Read};
 use std::path::Path;
@@ -176,33 +177,45 @@ fn a_session_finds_two_faults_that_kill_as_two() {
     assert_eq!(kept(&dir.path().join("findings")), two);
 }
 
-/// What is freed twice the C library sees by itself; what is read after it was freed only the sanitizer does.
+/// What is freed twice the C library sees by itself; what is read after it was freed only the sanitizer does. In the
+/// reference exporter both are planted, in Python and in C.
 #[test]
-#[ignore = "builds the target under AddressSanitizer, which takes minutes: run it with --ignored"]
+#[ignore = "builds three targets under AddressSanitizer, which takes minutes: run it with --ignored"]
 fn a_session_under_a_sanitizer_sees_what_is_freed_twice_or_too_early() {
     let _alone = alone_with_the_clock();
-    for (exporter, identity) in [
-        ("FreesTwice", "CRASH-SIGABRT-free_twice-integer-scalar"),
-        ("ExportsTheFreed", "EXC-NO-CRASH-heap-use-after-free"),
+    let freed = "EXC-NO-CRASH-heap-use-after-free";
+    let twice = "CRASH-SIGABRT-dlpack_reference__fault__freed__delete_strides_twice";
+    let python = |fault: &str| format!("py:dlpack_reference:{fault}");
+    for (target, backend, identity) in [
+        ("dunder_dlpack", "py:deadly:FreesTwice".into(), "CRASH-SIGABRT-free_twice-integer-scalar"),
+        ("dunder_dlpack", "py:deadly:ExportsTheFreed".into(), freed),
+        ("lifecycle", python("frees_twice"), twice),
+        ("lifecycle", python("exports_the_freed"), freed),
+        ("lifecycle", python("array_not_held"), freed),
     ] {
         let dir = tempfile::tempdir().unwrap();
-        let mut session = session("fuzz", exporter, &dir.path().join("findings"));
-        session.args([
-            "--sanitizer",
-            "address",
-            "--jobs",
-            "1",
-            "--time",
-            "20",
-            "--json",
-            "--corpus",
-        ]);
-        let output = session.arg(dir.path().join("corpus")).output().unwrap();
+        let mut session = Command::new(env!("CARGO_BIN_EXE_dlpack-fuzz"));
+        clean(&mut session);
+        let project = Path::new(env!("CARGO_MANIFEST_DIR"));
+        let modules = [project.join("tests/exporters"), reference().folder.clone()];
+        let output = session
+            .args(["fuzz", target, "--backend", &backend, "--sanitizer", "address"])
+            .args(["--jobs", "1", "--time", "15", "--json", "--corpus"])
+            .arg(dir.path().join("corpus"))
+            .env("DLPACK_FUZZ_FINDINGS", dir.path().join("findings"))
+            .env("DLPACK_FUZZ_PYTHONPATH", std::env::join_paths(modules).unwrap())
+            .current_dir(project)
+            .output()
+            .unwrap();
         let told = json(&output);
         let found = identities(&told);
-        assert!(found.iter().any(|it| it == identity), "{found:?}: {}", text(&output.stderr));
+        assert!(
+            found.iter().any(|it| it.starts_with(identity)),
+            "{backend}: {found:?}: {}",
+            text(&output.stderr)
+        );
         // The same fault under no other name.
-        assert_eq!(found.len(), 1, "{found:?}");
+        assert_eq!(found.len(), 1, "{backend}: {found:?}");
     }
 }
 

@@ -46,7 +46,7 @@ fn plant(name: Option<&str>) -> PyResult<()> {
 /// `dlpack_reference.NAME(description)` is `build` with the fault NAME planted.
 #[pyfunction]
 fn __getattr__(name: &str) -> PyResult<build::Builder> {
-    match fault::faults().find(|fault| fault.name == name) {
+    match fault::named(name) {
         Some(fault) => Ok(build::Builder { fault }),
         None => {
             let text =

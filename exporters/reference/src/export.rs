@@ -29,6 +29,10 @@ impl Export {
             Data::Shared => Owner::Array(array.clone()),
             Data::Copied => Owner::Copy(array.copy()?),
         };
+        Self::owning(array, plan, owner)
+    }
+
+    fn owning(array: &Arc<Array>, plan: &Plan, owner: Owner) -> Result<Self, Error> {
         Ok(match plan.kind {
             Struct::Legacy => Self::Legacy(Block::make(array, plan, owner)?),
             Struct::Versioned => Self::Versioned(Block::make(array, plan, owner)?),
@@ -61,6 +65,11 @@ impl Export {
             Self::Versioned(managed) => Some(unsafe { managed.as_mut() }),
         }
     }
+
+    /// One that keeps nothing alive, as is right for memory that never ends.
+    pub(crate) fn without_owner(array: &Arc<Array>, plan: &Plan) -> Result<Self, Error> {
+        Self::owning(array, plan, Owner::Nobody)
+    }
 }
 
 impl Drop for Export {
@@ -87,6 +96,7 @@ impl Drop for Export {
 enum Owner {
     Array(Arc<Array>),
     Copy(Memory),
+    Nobody,
 }
 
 /// The one block: the struct comes first, so a pointer to it is one to the block. Behind it lie the extents
@@ -136,7 +146,8 @@ impl<M: Managed> Block<M> {
         }
         let first = match &owner {
             _ if array.is_empty() => null_mut(), // TEN-DATA-NULL-SIZE0
-            Owner::Array(array) => array.first(),
+            Owner::Array(owner) => owner.first(),
+            Owner::Nobody => array.first(),
             Owner::Copy(memory) => memory.start(),
         };
         let tensor = Tensor {
@@ -166,7 +177,7 @@ impl<M: Managed> Block<M> {
 ///
 /// # Safety
 /// `managed` is from [`Export::make`] and was not deleted before.
-unsafe extern "C" fn delete<M: Managed>(managed: *mut M) {
+pub(crate) unsafe extern "C" fn delete<M: Managed>(managed: *mut M) {
     let block = managed.cast::<Block<M>>();
     // SAFETY: the struct is the first field of its block.
     let Block { owner, ndim, .. } = unsafe { block.read() };
@@ -179,13 +190,15 @@ unsafe extern "C" fn delete<M: Managed>(managed: *mut M) {
 }
 
 /// Either managed tensor.
-trait Managed: Sized {
+pub(crate) trait Managed: Sized {
     fn new(
         tensor: Tensor,
         flags: u64,
         manager_ctx: *mut c_void,
         deleter: unsafe extern "C" fn(*mut Self),
     ) -> Self;
+
+    fn tensor(&mut self) -> &mut Tensor;
 }
 
 impl Managed for ManagedTensor {
@@ -197,6 +210,10 @@ impl Managed for ManagedTensor {
     ) -> Self {
         Self { tensor, manager_ctx, deleter: Some(deleter) }
     }
+
+    fn tensor(&mut self) -> &mut Tensor {
+        &mut self.tensor
+    }
 }
 
 impl Managed for ManagedTensorVersioned {
@@ -207,5 +224,9 @@ impl Managed for ManagedTensorVersioned {
         deleter: unsafe extern "C" fn(*mut Self),
     ) -> Self {
         Self { version: VERSION, manager_ctx, deleter: Some(deleter), flags, tensor }
+    }
+
+    fn tensor(&mut self) -> &mut Tensor {
+        &mut self.tensor
     }
 }

@@ -5,7 +5,7 @@ mod common;
 
 use common::{Asked, Given, alone, live_blocks, table};
 use dlpack_reference::dlpack::*;
-use dlpack_reference::fault::{Plant, Route, faults, planted};
+use dlpack_reference::fault::{Plant, Route, faults, freeing, planted};
 use std::collections::HashSet;
 use std::ffi::{CStr, CString};
 
@@ -24,7 +24,7 @@ fn set(name: &str, value: &str) -> Result<(), String> {
 #[test]
 fn names_are_unique_and_stories_are_sentences() {
     let mut names = HashSet::new();
-    for fault in faults() {
+    for fault in faults().chain(freeing()) {
         assert!(names.insert(fault.name), "{} twice", fault.name);
         assert!(fault.story.ends_with('.') && fault.story.len() > 16, "{}", fault.story);
         assert!(!fault.also.contains(&fault.rule));

@@ -12,6 +12,7 @@ mod copy;
 mod dev;
 mod dty;
 mod exc;
+mod freed;
 mod life;
 mod mgt;
 mod past;
@@ -25,7 +26,7 @@ pub use surface::Surface;
 
 use crate::arguments::Request;
 use crate::array::Array;
-use crate::dlpack::Device;
+use crate::dlpack::{Device, ManagedTensor, ManagedTensorVersioned};
 use crate::error::{Cause, Error, Kind};
 use crate::export::Export;
 use crate::memory::Memory;
@@ -124,9 +125,18 @@ const FAMILIES: [&[Fault]; 10] = [
     life::FAULTS,
 ];
 
-/// All faults, by family.
+/// All faults, by family, that show the same every time.
 pub fn faults() -> impl Iterator<Item = &'static Fault> {
     FAMILIES.into_iter().flatten()
+}
+
+/// Faults that touch memory after it was freed. AddressSanitizer sees them.
+pub fn freeing() -> impl Iterator<Item = &'static Fault> {
+    freed::FAULTS.iter()
+}
+
+pub fn named(name: &str) -> Option<&'static Fault> {
+    faults().chain(freeing()).find(|fault| fault.name == name)
 }
 
 /// The one that is planted; NULL for none.
@@ -140,10 +150,7 @@ pub struct Unknown;
 pub fn plant(name: &str) -> Result<(), Unknown> {
     let fault = match name {
         "none" => null_mut(),
-        name => {
-            let found = faults().find(|fault| fault.name == name).ok_or(Unknown)?;
-            std::ptr::from_ref(found).cast_mut()
-        }
+        name => std::ptr::from_ref(named(name).ok_or(Unknown)?).cast_mut(),
     };
     PLANTED.store(fault, Ordering::Relaxed);
     forget();
@@ -268,6 +275,20 @@ fn raised_as(plan: Result<Plan, Error>, cause: Cause, kind: Kind) -> Result<Plan
 /// A refusal of what should be served.
 fn refuse(kind: Kind) -> Result<Plan, Error> {
     Err(Error { cause: Cause::Planted, kind })
+}
+
+/// Gives an export one of these deleters, which end with its own.
+fn set_deleter(
+    export: &mut Export,
+    legacy: unsafe extern "C" fn(*mut ManagedTensor),
+    versioned: unsafe extern "C" fn(*mut ManagedTensorVersioned),
+) {
+    match export {
+        // SAFETY: the struct is alive, and nobody else has it yet.
+        Export::Legacy(managed) => unsafe { managed.as_mut().deleter = Some(legacy) },
+        // SAFETY: likewise.
+        Export::Versioned(managed) => unsafe { managed.as_mut().deleter = Some(versioned) },
+    }
 }
 
 /// Some axis with neighbours runs backwards.
