@@ -5,7 +5,7 @@ use dlpack_fuzz::case::Case;
 use libfuzzer_sys::{fuzz_mutator, fuzz_target};
 
 fuzz_target!(
-    init: dlpack_fuzz_targets::start(),
+    init: dlpack_fuzz_targets::start_lifecycle(),
     |case: Case| dlpack_fuzz_targets::run(&case)
 );
 fuzz_mutator!(|data: &mut [u8], size: usize, max_size: usize, seed: u32| {

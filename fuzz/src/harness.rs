@@ -3,7 +3,7 @@
 //! Alone (`cargo fuzz run`), the first new violation is printed and the process panics, so that libFuzzer
 //! keeps the input. Under `dlpack-fuzz fuzz`, which names an outbox, it is left there and the run goes on.
 
-use crate::{feedback, wanted::Wanted, witness};
+use crate::{feedback, share::Share, wanted::Wanted, witness};
 use dlpack_fuzz::abi::DLDevice;
 use dlpack_fuzz::case::{self, Case, ExchangeStep, Probes, Rng, Vocabulary, generate};
 use dlpack_fuzz::finding::{Cause, Known, ReproInput, Versions, reproducer};
@@ -18,6 +18,7 @@ use dlpack_fuzz::subject::Subject;
 use std::cell::RefCell;
 use std::os::fd::AsFd;
 use std::sync::LazyLock;
+use std::time::Instant;
 
 thread_local! {
     static VOCABULARY: RefCell<Vocabulary> = RefCell::default();
@@ -35,6 +36,8 @@ struct Harness {
     journal: Journal,
     wanted: Option<Wanted>,
     watch: Watch,
+    /// For costly lives.
+    share: Share,
     /// Nothing has run yet: libFuzzer and the library install their handlers of signals before the first case.
     is_new: bool,
     /// The case's bytes for the journal.
@@ -49,6 +52,14 @@ pub fn start() {
     });
     VOCABULARY.set(harness.session.vocabulary());
     HARNESS.set(Some(harness));
+}
+
+/// As [`start`], for the target whose matter lives are.
+pub fn start_lifecycle() {
+    start();
+    HARNESS.with_borrow_mut(|harness| {
+        harness.as_mut().expect("start has run").share = Share::one_in(COSTLY_ONE_IN_OF_LIVES);
+    });
 }
 
 /// As [`start`], for the target that runs shared objects only.
@@ -114,6 +125,7 @@ impl Harness {
             outbox,
             wanted: Wanted::from_env().transpose()?,
             watch: Watch::default(),
+            share: Share::one_in(COSTLY_ONE_IN),
             is_new: true,
             bytes: vec![0; case::MAX_ENCODED],
             session,
@@ -130,6 +142,18 @@ impl Harness {
         if self.steers(case) {
             return;
         }
+        if case.life.is_costly() {
+            if self.share.is_left() {
+                let since = Instant::now();
+                self.run_one(case);
+                self.share.charge(since);
+            }
+            return;
+        }
+        self.run_one(case);
+    }
+
+    fn run_one(&mut self, case: &Case) {
         let length = case.encode_into(&mut self.bytes).unwrap_or(0);
         self.journal.begin(&self.bytes[..length]);
         let seen = self.session.run(case, Detail::Brief);
@@ -144,7 +168,7 @@ impl Harness {
             wanted.look_at(case, judgement.as_ref());
             return;
         }
-        if judgement.is_some_and(|judgement| !judgement.violations.is_empty()) {
+        if judgement.is_some_and(|it| it.violations.iter().any(|it| self.is_news(case, it))) {
             self.tell(case);
         }
         if self.watch.note(case, &self.bytes[..length]) {
@@ -181,14 +205,22 @@ impl Harness {
             || !self.subject.ignore_known && self.known.steers(case, &self.versions).is_some()
     }
 
+    /// Neither known nor left before: worth the thousands of rounds that the details take.
+    fn is_news(&self, case: &Case, violation: &Violation) -> bool {
+        let is_left = self.outbox.as_ref().is_some_and(|outbox| outbox.has_left(violation));
+        let is_known = || {
+            let cause = Cause::from(violation.clone());
+            self.known.covers(case, &cause, &self.versions).is_some()
+        };
+        !is_left && (self.subject.ignore_known || !is_known())
+    }
+
     /// Runs a case with violations again, for the details, and hands on those that are new.
     fn tell(&mut self, case: &Case) {
         let Ok(seen) = self.session.run(case, Detail::Full) else { return };
         let judgement = judge(case, &seen, &self.profile, Grade::Violation);
         for violation in judgement.violations {
-            let cause = Cause::from(violation.clone());
-            let known = self.known.covers(case, &cause, &self.versions).is_some();
-            if known && !self.subject.ignore_known {
+            if !self.is_news(case, &violation) {
                 continue;
             }
             match &mut self.outbox {
@@ -233,6 +265,9 @@ impl Harness {
 static PLAIN: LazyLock<bool> = LazyLock::new(|| {
     std::env::var_os("DLPACK_FUZZ_PLAIN_MUTATION").is_some_and(|value| !value.is_empty())
 });
+/// One second in this many may go to costly lives; in their own target one in that many.
+const COSTLY_ONE_IN: u32 = 8;
+const COSTLY_ONE_IN_OF_LIVES: u32 = 2;
 /// One mutation in this many is left to libFuzzer, which also tries what no case encodes to.
 const BYTES_ONE_IN: u64 = 8;
 /// One in this many is a case drawn anew: a corpus must not keep the search near its seeds.

@@ -3,12 +3,13 @@
 
 mod feedback;
 mod harness;
+mod share;
 mod wanted;
 mod witness;
 
 pub use harness::{mutate, mutate_exchange_api, mutate_lifecycle};
 pub use harness::{run, run_exchange_api};
-pub use harness::{start, start_c, start_exchange_api};
+pub use harness::{start, start_c, start_exchange_api, start_lifecycle};
 
 /// What AddressSanitizer is to do unless `ASAN_OPTIONS` says otherwise: a huge virtual array must end in
 /// MemoryError and not in an abort, and a small quarantine keeps the process at a fifth of the memory.

@@ -61,12 +61,17 @@ impl Outbox {
         Self::steer(&self.folder)
     }
 
-    /// Leaves a violation for the command. Cheap when the fault was left before.
+    /// The same fault was left before.
+    pub fn has_left(&self, violation: &Violation) -> bool {
+        self.sent.contains(&fault(violation))
+    }
+
+    /// Leaves a violation for the command, unless the fault was left before.
     pub fn leave(&mut self, case: &Case, violation: &Violation) -> io::Result<()> {
-        let fault = fault(violation);
-        if self.sent.contains(&fault) {
+        if self.has_left(violation) {
             return Ok(());
         }
+        let fault = fault(violation);
         let found = Found { case: case.to_string(), broken: violation.clone().into() };
         // Under another name first, so that the reader never sees half a file.
         let half = self.folder.join(format!("{fault:016x}.half"));

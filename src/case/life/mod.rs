@@ -174,6 +174,14 @@ impl Life {
         self.0.is_empty()
     }
 
+    /// A step of it takes milliseconds, where a call takes microseconds: a collection, a second thread, a process of
+    /// its own, a call for each allocation that may fail.
+    pub fn is_costly(&self) -> bool {
+        self.0.iter().any(|step| {
+            matches!(step, Step::Race | Step::Starve | Step::Collect | Step::Attach(_) | Step::Exit)
+        })
+    }
+
     /// The probes by which some of its exports are made.
     pub fn probes(&self) -> impl Iterator<Item = Probe> {
         self.0.iter().filter_map(|step| match step {

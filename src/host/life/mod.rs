@@ -95,10 +95,8 @@ fn measure_growth(
     case: &Case,
     is_released_last: bool,
 ) -> Result<Growth, Inexpressible> {
-    let costs =
-        |step: &Step| matches!(step, Step::Race | Step::Starve | Step::Collect | Step::Attach(_));
-    let is_costly = case.life.steps().iter().any(costs);
-    let (warm_up, rounds) = if is_costly { (2, 8) } else { (WARM_UP_ROUNDS, GROWTH_ROUNDS) };
+    let (warm_up, rounds) =
+        if case.life.is_costly() { (2, 8) } else { (WARM_UP_ROUNDS, GROWTH_ROUNDS) };
     let mut references = 0;
     if is_released_last {
         let built = host.backend.build(py, &case.tensor)?;
