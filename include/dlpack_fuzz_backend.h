@@ -5,8 +5,9 @@
  *
  * The shared object exports one function, `dlpack_fuzz_backend`, that returns a table of functions.
  * dlpack-fuzz builds an array from a description, asks for its device, exports it with the arguments of
- * `__dlpack__`, reads and judges what it gets, calls the deleter, and releases the array. It calls from one
- * thread at a time, and nothing after the process began to exit.
+ * `__dlpack__`, reads and judges what it gets, calls the deleter, and releases the array; or it releases the array
+ * first, exports without having asked, exports again meanwhile, and calls the deleters in any order. It calls from one
+ * thread at a time, a deleter also from another one than the export, and nothing after the process began to exit.
  *
  * Structs of this header begin with `struct_size`, the bytes that their maker knew. A reader must not look
  * behind it; fields are only ever added at the end, and then MINOR grows. A change of meaning is a new MAJOR.

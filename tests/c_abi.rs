@@ -209,12 +209,33 @@ fn nothing_is_said_of_what_c_has_not() {
         let places = (0..rules().len()).filter(|&place| judgement.checked.contains(place));
         checked.extend(places.map(|place| rules()[place].id));
     }
-    for silent in ["CAP-TYPE", "CAP-NAME-LEGACY", "DEV-TUPLE", "SIG-KWONLY", "SIG-ARG-UNCHANGED"] {
+    for silent in [
+        "CAP-TYPE",
+        "CAP-NAME-LEGACY",
+        "CAP-DTOR-UNCONSUMED",
+        "CAP-DTOR-CONSUMED",
+        "MGT-DELETER-NO-EXC",
+        "DEV-TUPLE",
+        "SIG-KWONLY",
+        "SIG-ARG-UNCHANGED",
+        "LIFE-DELETER-PY-THREAD",
+        "LIFE-CAPSULE-AT-EXIT",
+    ] {
         assert!(!checked.contains(silent), "{silent}");
     }
-    for said in
-        ["TEN-VALUES", "DTY-SUBBYTE-PACK", "COPY-VALUES", "MGT-DELETER-FREES-ALL", "EXC-DEVICE"]
-    {
+    for said in [
+        "TEN-VALUES",
+        "DTY-SUBBYTE-PACK",
+        "COPY-VALUES",
+        "MGT-DELETER-FREES-ALL",
+        "EXC-DEVICE",
+        "DEV-ORDER",
+        "CAP-INDEPENDENT",
+        "LIFE-OWNER-DROPPED",
+        "LIFE-OWNER-DROPPED-TAKEN",
+        "LIFE-DELETER-NO-GIL",
+        "LIFE-DELETER-ONCE",
+    ] {
         assert!(checked.contains(said), "{said}");
     }
 }

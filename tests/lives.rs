@@ -48,31 +48,53 @@ fn case(life: &str) -> String {
     format!("array(shape=(6,), dtype='float32').__dlpack__(max_version=(1, 0)) then {life}")
 }
 
+/// Faults behind the C header, and the lives that show them.
+const LIVES_IN_C: [(&str, &str); 4] = [
+    ("memory_ends_with_handle", "take a, drop source"),
+    ("extents_in_common", "export b, drop b"),
+    ("deleter_of_its_thread", "take a, delete a on native thread"),
+    ("device_before_export", "churn"),
+];
+
 #[test]
 fn each_fault_of_a_life_has_a_reproducer_that_its_lawful_twin_withstands() {
     let wrong = parallel::wrong(LIVES.iter(), |(fault, life)| {
         let backend = format!("py:dlpack_reference:{fault}");
-        let (_, told) = tool(&["repro", "--backend", &backend, "--run", &case(life)]);
-        if !told.contains(": confirmed in a fresh interpreter") {
-            return vec![format!("{fault} is not confirmed:\n{told}")];
-        }
-        // The script comes first; a line about how it went follows.
-        let script = &told[..told.rfind("\n# ").unwrap_or(0)];
-        let twin = script.replace(&format!("dlpack_reference.{fault}("), "dlpack_reference.build(");
-        assert_ne!(script, twin, "{fault}");
-        let python = Path::new(env!("DLPACK_FUZZ_ENV_DEFAULT")).join("bin/python");
-        let output = Command::new(python).args(["-c", &twin]).output().expect("Python starts");
-        let told = String::from_utf8_lossy(&output.stdout);
-        // What has no such method does not change: that is another array, and decides nothing.
-        let is_silent =
-            matches!(output.status.code(), Some(0 | 2)) && !told.contains("FAULT SHOWN");
-        if is_silent {
-            vec![]
-        } else {
-            vec![format!("the twin of {fault} does not withstand:\n{told}")]
-        }
+        let planted = format!("dlpack_reference.{fault}(");
+        told_wrong(&backend, life, &planted, "dlpack_reference.build(")
     });
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+#[test]
+fn so_has_each_fault_of_a_life_in_c() {
+    let wrong = parallel::wrong(LIVES_IN_C.iter(), |(fault, life)| {
+        let backend = format!("c:{}?fault={fault}", reference().c.display());
+        told_wrong(&backend, life, &format!("b\"{fault}\""), "b\"none\"")
+    });
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+/// What is wrong with the reproducer of this life, or with that of its twin, which has other words in one place.
+fn told_wrong(backend: &str, life: &str, planted: &str, lawful: &str) -> Vec<String> {
+    let (_, told) = tool(&["repro", "--backend", backend, "--run", &case(life)]);
+    if !told.contains(": confirmed in a fresh interpreter") {
+        return vec![format!("{backend} is not confirmed:\n{told}")];
+    }
+    // The script comes first; a line about how it went follows.
+    let script = &told[..told.rfind("\n# ").unwrap_or(0)];
+    let twin = script.replace(planted, lawful);
+    assert_ne!(script, twin, "{backend}");
+    let python = Path::new(env!("DLPACK_FUZZ_ENV_DEFAULT")).join("bin/python");
+    let output = Command::new(python).args(["-c", &twin]).output().expect("Python starts");
+    let told = String::from_utf8_lossy(&output.stdout);
+    // What has no such method does not change: that is another array, and decides nothing.
+    let is_silent = matches!(output.status.code(), Some(0 | 2)) && !told.contains("FAULT SHOWN");
+    if is_silent {
+        vec![]
+    } else {
+        vec![format!("the twin of {backend} does not withstand:\n{told}")]
+    }
 }
 
 /// A destructor in Python cannot keep the exception in flight: that is told, and accuses nobody.

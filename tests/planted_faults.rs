@@ -9,10 +9,10 @@ mod common;
 use common::reference;
 use dlpack_fuzz::abi::DLDevice;
 use dlpack_fuzz::case::sweep::{Part, Sweep};
-use dlpack_fuzz::case::{Case, Dtype, Probe, Probes, Rng, Vocabulary, generate};
+use dlpack_fuzz::case::{Case, Dtype, Probe, Probes, Rng, Surface, Vocabulary, generate};
 use dlpack_fuzz::host::{Detail, Options, Session};
 use dlpack_fuzz::oracle::{Grade, Profile, judge, planted, rules};
-use dlpack_reference::fault::{self, Fault, Plant, Route, Surface};
+use dlpack_reference::fault::{self, Fault, Route, Shown};
 use std::collections::{BTreeMap, BTreeSet};
 use std::process::Command;
 use std::sync::LazyLock;
@@ -109,19 +109,21 @@ fn cases(drawn: usize, vocabulary: &Vocabulary) -> Vec<Case> {
 }
 
 /// Every life of the sweep, on arrays of one type.
-fn lives() -> Vec<Case> {
+fn lives(way: Way) -> Vec<Case> {
     let dtypes = vec![(Dtype::FLOAT32, 1)];
-    let sweep = Sweep::new(&Vocabulary { dtypes, objects: vec![], ..Vocabulary::default() });
+    let surface = if way == Way::C { Surface::C } else { Surface::Python };
+    let vocabulary = Vocabulary { dtypes, objects: vec![], surface, ..Vocabulary::default() };
+    let sweep = Sweep::new(&vocabulary);
     let places = (0..sweep.len())
         .filter(|&place| matches!(sweep.part(place), Some((Part::Lives | Part::CostlyLives, _))));
     places.map(|place| sweep.case(place)).collect()
 }
 
 /// The cases under which a fault shows.
-fn cases_of(fault: &Fault) -> Vec<Case> {
-    match fault.plant {
-        Plant::Surface(Surface::Life(_)) => lives(),
-        _ => {
+fn cases_of(way: Way, fault: &Fault) -> Vec<Case> {
+    match fault.shown {
+        Shown::ByLife => lives(way),
+        Shown::ByCalls => {
             let probes = probes_of(fault.name);
             let cases = cases(DRAWN_FAULTY, &Vocabulary::default()).into_iter();
             cases.map(|case| Case { probes, ..case }).collect()
@@ -143,16 +145,15 @@ fn child() {
     let profile = Profile::named("spec").expect("a built-in profile");
     let [lawful, lived]: [Vec<_>; 2] = {
         let mut session = open(way, "none");
-        let lives = if way == Way::Python { lives() } else { vec![] };
-        [cases(DRAWN_FAULTY, &Vocabulary::default()), lives].map(|cases| {
+        [cases(DRAWN_FAULTY, &Vocabulary::default()), lives(way)].map(|cases| {
             cases.iter().map(|case| words_on(&mut session, case, &profile).0).collect()
         })
     };
     for name in words {
         let fault = fault::faults().find(|fault| fault.name == name).expect("a fault");
-        let lawful = match fault.plant {
-            Plant::Surface(Surface::Life(_)) => &lived,
-            _ => &lawful,
+        let lawful = match fault.shown {
+            Shown::ByLife => &lived,
+            Shown::ByCalls => &lawful,
         };
         let trial = serde_json::to_string(&run(way, fault, lawful)).expect("plain data");
         println!("\n{MARK}{name}\t{trial}");
@@ -186,7 +187,7 @@ fn run(way: Way, fault: &Fault, lawful: &[Words]) -> Trial {
     let mut trial = Trial::default();
     let mut leaks = 0;
     let device = fault.device.map(|device| DLDevice::new(device.kind, device.id));
-    for (case, lawful) in cases_of(fault).iter().zip(lawful) {
+    for (case, lawful) in cases_of(way, fault).iter().zip(lawful) {
         if case.tensor.device != DLDevice::CPU && Some(case.tensor.device) != device {
             continue; // nobody would draw it
         }
@@ -357,8 +358,7 @@ fn lawful_child() {
     let vocabulary = session.vocabulary();
     let mut made = 0;
     let mut first: BTreeMap<(&str, &str, Grade), String> = BTreeMap::new();
-    let lives = if way == Way::Python { lives() } else { vec![] };
-    for case in cases(DRAWN_LAWFUL, &vocabulary).into_iter().chain(lives) {
+    for case in cases(DRAWN_LAWFUL, &vocabulary).into_iter().chain(lives(way)) {
         let Ok(seen) = session.run(&case, Detail::Brief) else {
             continue;
         };

@@ -186,12 +186,16 @@ fn a_session_under_a_sanitizer_sees_what_is_freed_twice_or_too_early() {
     let freed = "EXC-NO-CRASH-heap-use-after-free";
     let twice = "CRASH-SIGABRT-dlpack_reference__fault__freed__delete_strides_twice";
     let python = |fault: &str| format!("py:dlpack_reference:{fault}");
+    let c = |fault: &str| format!("c:{}?fault={fault}", reference().c.display());
     for (target, backend, identity) in [
         ("dunder_dlpack", "py:deadly:FreesTwice".into(), "CRASH-SIGABRT-free_twice-integer-scalar"),
         ("dunder_dlpack", "py:deadly:ExportsTheFreed".into(), freed),
         ("lifecycle", python("frees_twice"), twice),
         ("lifecycle", python("exports_the_freed"), freed),
         ("lifecycle", python("array_not_held"), freed),
+        ("c_abi", c("frees_twice"), twice),
+        ("c_abi", c("exports_the_freed"), freed),
+        ("c_abi", c("array_not_held"), freed),
     ] {
         let dir = tempfile::tempdir().unwrap();
         let mut session = Command::new(env!("CARGO_BIN_EXE_dlpack-fuzz"));

@@ -5,7 +5,9 @@
 
 use crate::{feedback, share::Share, wanted::Wanted, witness};
 use dlpack_fuzz::abi::DLDevice;
-use dlpack_fuzz::case::{self, Case, ExchangeStep, Probes, Rng, Vocabulary, generate};
+use dlpack_fuzz::case::{
+    self, Case, ExchangeStep, Life, Probes, Rng, Surface, Vocabulary, generate,
+};
 use dlpack_fuzz::finding::{Cause, Known, ReproInput, Versions, reproducer};
 use dlpack_fuzz::host::journal::Journal;
 use dlpack_fuzz::host::outbox::Outbox;
@@ -278,6 +280,17 @@ pub fn mutate(data: &mut [u8], size: usize, max_size: usize, seed: u32) -> usize
     mutate_and(data, size, max_size, seed, |_, _| {})
 }
 
+/// As [`mutate`], and gives a life to few cases: it costs as much as several calls.
+pub fn mutate_c(data: &mut [u8], size: usize, max_size: usize, seed: u32) -> usize {
+    mutate_and(data, size, max_size, seed, |case, rng| {
+        if rng.chance(1, 8) {
+            case::draw_life(&mut case.life, rng);
+        } else if rng.chance(7, 8) {
+            case.life = Life::default();
+        }
+    })
+}
+
 /// As [`mutate`], and draws which parts of the C exchange API the case asks for.
 pub fn mutate_exchange_api(data: &mut [u8], size: usize, max_size: usize, seed: u32) -> usize {
     mutate_and(data, size, max_size, seed, case::draw_steps)
@@ -315,6 +328,9 @@ fn mutate_and(
             case
         };
         then(&mut case, &mut rng);
+        if vocabulary.surface == Surface::C {
+            case.life.spell_in_c();
+        }
         let room = max_size.min(data.len());
         // A case that does not fit is left to libFuzzer like any other bytes.
         case.encode_into(&mut data[..room])

@@ -7,7 +7,7 @@ mod share;
 mod wanted;
 mod witness;
 
-pub use harness::{mutate, mutate_exchange_api, mutate_lifecycle};
+pub use harness::{mutate, mutate_c, mutate_exchange_api, mutate_lifecycle};
 pub use harness::{run, run_exchange_api};
 pub use harness::{start, start_c, start_exchange_api, start_lifecycle};
 

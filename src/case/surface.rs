@@ -1,9 +1,56 @@
-//! The C **surface** of a call: the nearest call that is made of numbers only. Goes in: any call. Comes out:
-//! one that a struct of numbers can carry; what has no such form is left out. It is drawn from, so that no run
-//! is spent on calls that only Python can make.
+//! The C **surface** of a case: the nearest call that is made of numbers only, and the nearest life without capsules and
+//! interpreter. Goes in: any call, any life. Comes out: one that a struct of numbers can carry, and one of structs; what
+//! has no such form is left out. It is drawn from, so that no run is spent on what only Python can do.
 
-use super::{Arg, Call, Extra, Keys, Keyword, Scalar, SeqKind, Value};
+use super::life::{Mood, Place, Step};
+use super::{Arg, Call, Extra, Keys, Keyword, Life, Probe, Scalar, SeqKind, Value};
 use smallvec::smallvec;
+
+impl Probe {
+    /// The others differ from another one in Python's spelling only.
+    pub fn is_of_c(self) -> bool {
+        !matches!(
+            self,
+            Self::OwnTuple | Self::OwnEnum | Self::NoneForAbsent | Self::Reordered | Self::AllNone
+        )
+    }
+}
+
+impl Life {
+    /// Every step makes sense of structs that no capsule holds.
+    pub fn is_of_c(&self) -> bool {
+        self.steps().iter().all(|&step| in_structs(step) == Some(step))
+    }
+
+    /// Leaves out what only Python has.
+    pub fn spell_in_c(&mut self) {
+        if !self.is_of_c() {
+            *self = Self::normalized(self.steps().iter().copied().filter_map(in_structs));
+        }
+    }
+}
+
+/// The step without capsules, exceptions and locks.
+fn in_structs(step: Step) -> Option<Step> {
+    match step {
+        Step::Export(slot, probe) => Some(Step::Export(slot, probe.filter(|it| it.is_of_c()))),
+        Step::Drop(slot, _) => Some(Step::Drop(slot, Mood::Calm)),
+        Step::Delete(slot, Place::Here | Place::Raising | Place::Unlocked) => {
+            Some(Step::Delete(slot, Place::Here))
+        }
+        Step::Delete(slot, Place::Thread | Place::Native) => {
+            Some(Step::Delete(slot, Place::Native))
+        }
+        Step::Take(_) | Step::DropSource | Step::Churn => Some(step),
+        Step::Disarm(_)
+        | Step::Collect
+        | Step::Change(_)
+        | Step::Attach(_)
+        | Step::Race
+        | Step::Starve
+        | Step::Exit => None,
+    }
+}
 
 impl Call {
     /// Spells every argument as C does.
@@ -41,6 +88,26 @@ fn in_c(keyword: Keyword, value: &Value) -> Option<Value> {
 #[cfg(test)]
 mod tests {
     use crate::case::Case;
+
+    #[test]
+    fn lives_become_those_of_structs() {
+        for (before, after) in [
+            ("take a, drop source, churn, delete a on native thread", None),
+            ("take a, delete a on thread", Some("take a, delete a on native thread")),
+            ("export b with reordered, drop b raising", Some("export b, drop b")),
+            ("take a, disarm a, collect, freeze, attach a, race, starve, exit", Some("take a")),
+        ] {
+            let case = |life: &str| -> Case {
+                let text = format!("array(shape=(6,), dtype='int8').__dlpack__() then {life}");
+                text.parse().unwrap_or_else(|error| panic!("{text}: {error}"))
+            };
+            let mut life = case(before).life;
+            assert_eq!(life.is_of_c(), after.is_none(), "{before}");
+            life.spell_in_c();
+            assert_eq!(life, case(after.unwrap_or(before)).life);
+            assert!(life.is_of_c());
+        }
+    }
 
     #[test]
     fn arguments_become_numbers_or_nothing() {

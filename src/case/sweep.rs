@@ -19,7 +19,7 @@ pub use row::{Row, calibration, rows};
 use super::class::{Class, classes};
 use super::sample::Sample;
 use super::{Access, Call, Case, Dtype, Extra, Keys, Keyword, Layout, Object};
-use super::{Probe, Probes, Shape, Surface, Tensor, Vocabulary};
+use super::{Probe, Probes, Shape, Tensor, Vocabulary};
 use crate::abi::DLDevice;
 use layouts::{LAYOUTS, Named};
 use lives::Lives;
@@ -110,10 +110,7 @@ impl Sweep {
             [] => vec![DLDevice::CPU],
             devices => devices.to_vec(),
         };
-        let lives = match vocabulary.surface {
-            Surface::Python => Lives::new(),
-            Surface::C => Lives::default(),
-        };
+        let lives = Lives::new(vocabulary.surface);
         Self { dtypes, objects, layouts, calibration, near_misses, devices, lives, ordinary }
     }
 

@@ -272,10 +272,11 @@ fn aligned(ctx: &Context) -> Verdict {
 /// In C every export is deleted by the host. In Python the capsule's destructor does it (CAP-DTOR-UNCONSUMED).
 /// Without a life, a deleter is only called on the C route.
 fn deleter_frees_all(ctx: &Context) -> Verdict {
-    match ctx.seen.exporter.route {
-        Route::Python => lived::verdict(ctx, "MGT-DELETER-FREES-ALL"),
+    let of_calls = match ctx.seen.exporter.route {
+        Route::Python => Verdict::Silent,
         Route::C => frees_all_by_calls(ctx),
-    }
+    };
+    lived::verdict_beside(ctx, "MGT-DELETER-FREES-ALL", of_calls)
 }
 
 fn frees_all_by_calls(ctx: &Context) -> Verdict {

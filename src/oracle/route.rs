@@ -8,7 +8,7 @@ use super::{Route, RuleSet};
 use std::sync::LazyLock;
 
 /// The rules that speak of Python objects.
-const OF_PYTHON: [&str; 26] = [
+const OF_PYTHON: [&str; 27] = [
     // The capsule, its name and its destructor.
     "CAP-TYPE",
     "CAP-NAME-LEGACY",
@@ -18,6 +18,8 @@ const OF_PYTHON: [&str; 26] = [
     "CAP-DTOR-PRESENT",
     "CAP-DTOR-UNCONSUMED",
     "CAP-DTOR-EXC-CLEAN",
+    // In C no exception can be set.
+    "MGT-DELETER-NO-EXC",
     // The two methods and the types in the pair.
     "DEV-BOTH",
     "DEV-TUPLE",

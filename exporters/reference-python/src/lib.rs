@@ -56,7 +56,7 @@ fn __getattr__(name: &str) -> PyResult<build::Builder> {
     }
 }
 
-/// Name, rule, grade, route by which a search finds it (`both`, `c`, `python`, or `life`: in the life of an export)
+/// Name, rule, grade, route by which a search finds it (`both`, `c`, `python`, or `life`: in the life of an export in Python)
 /// and story of every fault that can be planted.
 #[pyfunction]
 fn faults() -> Vec<[&'static str; 5]> {
@@ -66,9 +66,8 @@ fn faults() -> Vec<[&'static str; 5]> {
             fault::Grade::Warning => "warning",
             fault::Grade::Violation => "violation",
         };
-        let is_of_life = matches!(fault.plant, fault::Plant::Surface(fault::Surface::Life(_)));
         let route = match (fault.route, fault.device) {
-            _ if is_of_life => "life",
+            (fault::Route::Python, _) if fault.shown == fault::Shown::ByLife => "life",
             (fault::Route::Both, None) => "both",
             // Through `build`, arrays are drawn on the CPU only.
             (fault::Route::C, _) | (fault::Route::Both, Some(_)) => "c",

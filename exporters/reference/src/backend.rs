@@ -170,11 +170,9 @@ fn kind_of(kind: Kind) -> i32 {
 /// # Safety
 /// As [`borrow`]; the handle is not used again.
 unsafe extern "C" fn release(handle: *mut c_void) {
-    if fault::planted().is_some() {
-        fault::forget();
-    }
     // SAFETY: this is the reference that `build` gave.
-    drop(unsafe { Arc::from_raw(handle.cast::<Array>()) });
+    let array = unsafe { Arc::from_raw(handle.cast::<Array>()) };
+    fault::released(&array);
 }
 
 unsafe extern "C" fn live_blocks() -> i64 {

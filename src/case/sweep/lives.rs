@@ -3,7 +3,8 @@
 
 use super::Sweep;
 use crate::case::life::{Life, Step};
-use crate::case::{Arg, Call, Case, Keyword, Probes, Tensor, Value};
+use crate::case::{Arg, Call, Case, Keyword, Probes, Surface, Tensor, Value};
+use std::collections::HashSet;
 
 /// Lives that cost little more than a call.
 const USUAL: [&str; 20] = [
@@ -50,7 +51,7 @@ const LAST: [&str; 2] = ["exit", "take a, exit"];
 /// Ways to export.
 const CALLS: usize = 3;
 
-/// Every life of the sweep, by what it costs; none where exports are no capsules.
+/// Every life of the sweep, by what it costs.
 #[derive(Clone, Debug, Default)]
 pub struct Lives {
     usual: Vec<Life>,
@@ -59,8 +60,17 @@ pub struct Lives {
 }
 
 impl Lives {
-    pub fn new() -> Self {
-        let lives = |texts: &[&str]| texts.iter().map(|text| life(text)).collect();
+    pub fn new(surface: Surface) -> Self {
+        let mut known = HashSet::new();
+        // Of those that are the same without capsules one is enough.
+        let mut lives = |texts: &[&str]| -> Vec<Life> {
+            let mut lives: Vec<_> = texts.iter().map(|text| life(text)).collect();
+            if surface == Surface::C {
+                lives.iter_mut().for_each(Life::spell_in_c);
+                lives.retain(|life| !life.is_empty() && known.insert(life.clone()));
+            }
+            lives
+        };
         Self { usual: lives(&USUAL), costly: lives(&COSTLY), last: lives(&LAST) }
     }
 }

@@ -7,7 +7,7 @@
 use crate::abi::DLDevice;
 use crate::abi::backend;
 use crate::backend::Inexpressible;
-use crate::case::{Arg, Call, Extra, Keys, Probe, Scalar, SeqKind, Value};
+use crate::case::{Arg, Call, Extra, Keys, Scalar, SeqKind, Value};
 use std::borrow::Cow;
 use std::mem::size_of;
 
@@ -58,14 +58,6 @@ pub fn arguments(call: &Call, own: DLDevice) -> Result<backend::Call, Inexpressi
         (made.given, made.copy) = (made.given | backend::GIVEN_COPY, i32::from(copy));
     }
     Ok(made)
-}
-
-/// The probe means something in C. The others differ from another one in Python's spelling only.
-pub fn has_meaning(probe: Probe) -> bool {
-    !matches!(
-        probe,
-        Probe::OwnTuple | Probe::OwnEnum | Probe::NoneForAbsent | Probe::Reordered | Probe::AllNone
-    )
 }
 
 /// What is neither left out nor `None`.

@@ -1,6 +1,6 @@
 //! Exports that are **held**: this program is their consumer and calls each deleter once.
 
-use crate::abi::{DLManagedTensor, DLManagedTensorVersioned};
+use crate::host::life::held::Deletion;
 use crate::oracle::{Kind, Managed};
 
 /// An export whose deleter is still to be called: its struct, and which.
@@ -21,23 +21,8 @@ pub fn delete(held: &[Held]) {
     for &(pointer, kind) in held {
         // SAFETY: `is_deletable` has found a deleter; the struct is this program's since the export gave it, and
         // is not touched after this.
-        unsafe {
-            match kind {
-                Kind::Legacy => {
-                    let managed = pointer as *mut DLManagedTensor;
-                    let deleter = (&raw const (*managed).deleter).read_unaligned();
-                    if let Some(deleter) = deleter {
-                        deleter(managed);
-                    }
-                }
-                Kind::Versioned => {
-                    let managed = pointer as *mut DLManagedTensorVersioned;
-                    let deleter = (&raw const (*managed).deleter).read_unaligned();
-                    if let Some(deleter) = deleter {
-                        deleter(managed);
-                    }
-                }
-            }
+        if let Some(deletion) = unsafe { Deletion::of(pointer, kind) } {
+            deletion.run();
         }
     }
 }

@@ -9,27 +9,28 @@
 //! returned NULL without an exception, or a result with one), and is observed as that.
 
 mod arguments;
+mod build;
 mod errors;
 mod form;
 mod held;
+mod life;
 mod narrow;
 mod script;
 
 use super::heap::Slope;
 use super::session::{GROWTH_ROUNDS, WARM_UP_ROUNDS, is_off, needed};
 use super::{Detail, Error, Versions, consumer};
-use crate::abi::backend::{self, Answer, Array, Built};
+use crate::abi::backend::{self, Answer};
 use crate::abi::{DLDevice, KNOWN_VERSION};
 use crate::backend::Inexpressible;
 use crate::backend::c::{Shared, Spec, text};
-use crate::case::{Access, Call, Case, Contents, Dtype, DtypeClass, Object, Tensor, Vocabulary};
+use crate::case::{Call, Case, Contents, Dtype, DtypeClass, Life, Tensor, Vocabulary};
 use crate::oracle::{
     ArrayApi, Capsule, CapsuleName, Container, DeviceAnswer, Exporter, Growth, Kind, Ledger,
     Memory, Number, Observation, Outcome, Route, Source,
 };
-use arguments::{arguments, has_meaning};
+use arguments::arguments;
 use errors::{raised, system_error};
-use form::Form;
 use held::{Held, delete, is_deletable};
 use narrow::Lie;
 use smallvec::SmallVec;
@@ -121,11 +122,9 @@ impl Session {
     }
 
     fn run_once(&mut self, case: &Case, detail: Detail) -> Result<Observation, Inexpressible> {
-        if !case.life.is_empty() {
-            return Err(Inexpressible("a struct without a capsule has no life yet".into()));
-        }
         // What cannot be said is found out before anything is built.
         arguments(&case.call, DLDevice::CPU)?;
+        let life = life::live(self, case, detail)?;
         let blocks = self.live_blocks();
         let built = self.build(&case.tensor)?;
         let references = self.references(&built);
@@ -146,7 +145,7 @@ impl Session {
         };
         let mut further = SmallVec::new();
         for probe in needed(case, own, &export, built.facts.exportable).iter() {
-            if has_meaning(probe)
+            if probe.is_of_c()
                 && let Ok(outcome) = make(&probe.call(&case.call, own))
             {
                 further.push((probe, outcome));
@@ -175,7 +174,7 @@ impl Session {
             further,
             ledger,
             exchange: None,
-            life: None,
+            life,
         })
     }
 
@@ -191,9 +190,11 @@ impl Session {
         let references = self.references(&built) - before;
         self.release(&built);
 
+        // Its life has a ledger of its own.
+        let case = Case { life: Life::default(), ..case.clone() };
         let mut blocks = 0;
         for round in 0..WARM_UP_ROUNDS + GROWTH_ROUNDS {
-            let seen = self.run_once(case, Detail::Brief)?;
+            let seen = self.run_once(&case, Detail::Brief)?;
             if round >= WARM_UP_ROUNDS {
                 blocks += seen.ledger.blocks.unwrap_or(0);
             }
@@ -220,88 +221,6 @@ impl Session {
             let mut held = SmallVec::new();
             self.export(built, case.tensor.dtype, call, Detail::Brief, &mut held);
             delete(&held);
-        }
-    }
-
-    fn build(&mut self, tensor: &Tensor) -> Result<Subject, Inexpressible> {
-        let form = Form::of(tensor)?;
-        self.fill(tensor.contents, form.allocation_size);
-        let array = Array {
-            struct_size: size_of::<Array>() as u32,
-            flags: form.flags,
-            dtype: form.dtype,
-            device: tensor.device,
-            ndim: tensor.shape.len() as i32,
-            item_bytes: tensor.dtype.item_size() as u32,
-            shape: pointer(&tensor.shape),
-            strides: pointer(&form.strides),
-            allocation_size: form.allocation_size as u64,
-            offset: form.offset as u64,
-            contents: self.contents.as_ptr(),
-        };
-        let mut built = Built {
-            struct_size: size_of::<Built>() as u32,
-            reserved: 0,
-            handle: std::ptr::null_mut(),
-            allocation: std::ptr::null(),
-            allocation_size: 0,
-            first: std::ptr::null(),
-            inexpressible: std::ptr::null(),
-        };
-        let build = self.shared.table.build.expect("the table was checked");
-        // SAFETY: both structs are as the header says, and what they point to lives through the call.
-        match unsafe { build(&array, &mut built) } {
-            0 => {}
-            1 => {
-                // SAFETY: NULL or a string that lives until the next call.
-                let why = unsafe { text(built.inexpressible) };
-                return Err(Inexpressible(
-                    why.map_or("the library does not say why".into(), Cow::Owned),
-                ));
-            }
-            other => {
-                return Err(Inexpressible(
-                    format!("build answered {other}, which the header does not know").into(),
-                ));
-            }
-        }
-        let lie = if tensor.object == Object::Packed { Lie::Packed } else { Lie::Padded };
-        let mut facts = Source {
-            shape: tensor.shape.clone(),
-            strides: form.strides,
-            item_size: tensor.dtype.item_size(),
-            address: None,
-            allocation: None,
-            writable: Some(tensor.access == Access::Writable),
-            exportable: form.exportable,
-            is_special: false,
-            values: None,
-            unchanged: Ok(()),
-        };
-        if !built.allocation.is_null() && !built.first.is_null() {
-            let start = built.allocation as usize;
-            let allocation = start..start.saturating_add(built.allocation_size as usize);
-            let first = built.first as usize;
-            let (low, high) = (form.low + first as i128, form.high + first as i128);
-            if low < allocation.start as i128 || high > allocation.end as i128 {
-                let built = Subject { handle: built.handle, facts, lie };
-                self.release(&built);
-                let why =
-                    "the memory that `build` names does not hold the array: correct the backend";
-                return Err(Inexpressible(why.into()));
-            }
-            (facts.address, facts.allocation) = (Some(first), Some(allocation));
-        }
-        Ok(Subject { handle: built.handle, facts, lie })
-    }
-
-    /// Makes the first bytes of the contents those of the pattern.
-    fn fill(&mut self, pattern: Contents, length: usize) {
-        if pattern != self.filled.0 || length > self.filled.1 {
-            self.contents.resize(length.max(self.contents.len()), 0);
-            // What is longer begins in the same way.
-            pattern.fill(&mut self.contents[..length]);
-            self.filled = (pattern, length);
         }
     }
 
@@ -377,6 +296,10 @@ impl Session {
         unsafe { release(built.handle) }
     }
 
+    fn counts_references(&self) -> bool {
+        self.shared.table.references.is_some()
+    }
+
     /// 0 where they are not counted.
     fn references(&self, built: &Subject) -> isize {
         // SAFETY: the handle is `build`'s and not yet released.
@@ -411,7 +334,7 @@ impl Session {
 
 /// The case's call and its probes, as far as C can pass them.
 fn calls_of(case: &Case, own: DLDevice) -> Vec<backend::Call> {
-    let probes = case.probes.iter().filter(|&probe| has_meaning(probe));
+    let probes = case.probes.iter().filter(|probe| probe.is_of_c());
     std::iter::once(case.call.clone())
         .chain(probes.map(|probe| probe.call(&case.call, own)))
         .filter_map(|call| arguments(&call, own).ok())
@@ -448,9 +371,4 @@ fn answer(device: DLDevice) -> DeviceAnswer {
         type_element: Number::Int,
         id_element: Number::Int,
     }
-}
-
-/// NULL for an array without axes, as the header has it.
-fn pointer(numbers: &[i64]) -> *const i64 {
-    if numbers.is_empty() { std::ptr::null() } else { numbers.as_ptr() }
 }

@@ -16,10 +16,40 @@ const STRUCTS: std::ops::RangeInclusive<usize> = 48..=272;
 /// A larger allocation is the system's own and is gone when it is freed.
 const LARGEST: usize = 1 << 17;
 
+/// Blocks of the C library's allocator.
+#[derive(Default)]
+pub struct Blocks(Vec<Vec<u8>>);
+
+impl Blocks {
+    /// Allocates some of every size that an export of this array may have freed.
+    pub fn fill(&mut self, source: &Source) {
+        for size in sizes(source) {
+            self.0.extend((0..EACH).map(|_| vec![FILL; size]));
+        }
+    }
+
+    pub fn clear(&mut self) {
+        self.0.clear();
+    }
+}
+
+/// Of structs, and of the array's memory.
+fn sizes(source: &Source) -> impl Iterator<Item = usize> {
+    let data = source.allocation.as_ref().map(|allocation| allocation.len());
+    STRUCTS.step_by(16).chain(data.filter(|&size| size <= LARGEST))
+}
+
+/// Arrays that are like this one and hold something else: ordinary ones, since others may lie in memory that they share.
+pub fn others(tensor: &Tensor) -> impl Iterator<Item = Tensor> {
+    let contents = Contents(FILL ^ tensor.contents.0);
+    let other = Tensor { contents, object: Object::Array, ..tensor.clone() };
+    std::iter::repeat_n(other, EACH)
+}
+
 /// What was allocated, until the life ends.
 #[derive(Default)]
 pub struct Churned<'py> {
-    blocks: Vec<Vec<u8>>,
+    blocks: Blocks,
     objects: Vec<Bound<'py, PyAny>>,
 }
 
@@ -33,11 +63,9 @@ impl<'py> Churned<'py> {
         tensor: &Tensor,
         source: &Source,
     ) {
-        let data = source.allocation.as_ref().map(|allocation| allocation.len());
-        let sizes = STRUCTS.step_by(16).chain(data.filter(|&size| size <= LARGEST));
-        for size in sizes {
+        self.blocks.fill(source);
+        for size in sizes(source) {
             for _ in 0..EACH {
-                self.blocks.push(vec![FILL; size]);
                 // Behind the header of a bytes object, in a block of this size.
                 let fill = |bytes: &mut [u8]| {
                     bytes.fill(FILL);
@@ -49,11 +77,8 @@ impl<'py> Churned<'py> {
                 }
             }
         }
-        // Ordinary arrays: others may lie in memory that they share.
-        let contents = Contents(FILL ^ tensor.contents.0);
-        let others = Tensor { contents, object: Object::Array, ..tensor.clone() };
-        for _ in 0..EACH {
-            if let Ok(built) = backend.build(py, &others) {
+        for other in others(tensor) {
+            if let Ok(built) = backend.build(py, &other) {
                 self.objects.extend([built.object, built.array, built.owner]);
             }
         }

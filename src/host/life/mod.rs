@@ -1,14 +1,17 @@
 //! Lives the **life** of a case: builds an array, exports it, takes every step, and looks after each at what
-//! is still alive.
+//! is still alive. [`course`] and [`held`] serve both routes; the rest of this folder is Python's, and `host/c/life.rs`
+//! is that of shared objects.
 //!
 //! Goes in: a case with a life. Comes out: a [`Lived`]. A step that finds nothing to be done with (the call
 //! raised, the capsule names no struct) is skipped and says so. Trap: memory that was freed too early may
 //! look right for a while; [`Step::Churn`] fills what was freed, and AddressSanitizer sees it at once.
 
 mod change;
-mod churn;
+pub(super) mod churn;
+pub(super) mod course;
 mod exit;
 mod export;
+pub(super) mod held;
 mod race;
 mod starve;
 
@@ -22,6 +25,7 @@ use crate::backend::{Backend, Built, Inexpressible};
 use crate::case::life::{Mood, Place, Slot, Step};
 use crate::case::{Call, Case};
 use crate::oracle::{Event, Growth, Lived, Manner, Moment, Outcome, Source};
+use course::{Living as _, holds_itself, live_again, live_through, on_thread};
 use export::Export;
 use pyo3::ffi;
 use pyo3::prelude::*;
@@ -68,18 +72,9 @@ fn live_once(
     let blocks = host.backend.live_blocks();
     let built = host.backend.build(py, &case.tensor)?;
     let mut living = Living::new(host, py, case, built, detail);
-    // Such a capsule is released with the array, once that is collected.
-    let holds_itself = case.life.steps().iter().any(|step| matches!(step, Step::Attach(_)));
-    let mut lived = Lived { first: Some(living.export(Slot::A, &case.call)?), ..Lived::default() };
-    for step in case.life.with_end() {
-        if step == Step::DropSource && living.is_empty() && !holds_itself {
-            lived.references = living.references();
-        }
-        let event = living.take(step)?;
-        lived.moments.push(living.moment(step, event));
-    }
+    let mut lived = live_through(&mut living, case)?;
     drop(living);
-    if holds_itself {
+    if holds_itself(case) {
         settle(py);
     }
     // Whatever the last releases set was not theirs to keep: the calls that follow are judged by themselves.
@@ -108,14 +103,7 @@ fn measure_growth(
                 settle(py);
                 references = living.references().unwrap_or(0);
             }
-            living.export(Slot::A, &case.call)?;
-            // The array stays what it is and where it is; and a child leaves nothing here.
-            let stays =
-                |step: &Step| !matches!(step, Step::DropSource | Step::Change(_) | Step::Exit);
-            for step in case.life.with_end().into_iter().filter(stays) {
-                living.take(step)?;
-                errors::take(py, Detail::Brief);
-            }
+            live_again(&mut living, case)?;
             living.churned.clear();
         }
         settle(py);
@@ -192,14 +180,48 @@ impl<'a, 'py> Living<'a, 'py> {
         }
     }
 
-    /// References of the owner beyond those at the beginning.
+    fn change(&self, change: crate::case::life::Change) -> Event {
+        let Some(built) = &self.built else {
+            return Event::Skipped("the array was let go");
+        };
+        let Some((statement, manner)) = self.host.backend.change(change) else {
+            return Event::Skipped("the library has no such operation");
+        };
+        let run = || self.host.statements.run(self.py, statement, &built.object);
+        match run() {
+            Ok(()) => Event::Changed(manner),
+            Err(error) => {
+                error.restore(self.py);
+                errors::take(self.py, self.detail)
+                    .map_or(Event::Changed(Manner::Ordinary), Event::Refused)
+            }
+        }
+    }
+
+    fn attach(&mut self, slot: Slot) -> Event {
+        let (Some(built), Some(export)) = (&self.built, &mut self.exports[slot as usize]) else {
+            return Event::Skipped("there is no such export");
+        };
+        let Some(capsule) = &export.capsule else {
+            return Event::Skipped("there is no capsule");
+        };
+        match built.object.setattr("capsule", capsule) {
+            Ok(()) => {
+                export.capsule = None;
+                Event::Done
+            }
+            Err(_) => Event::Skipped("the array takes no attributes"),
+        }
+    }
+}
+
+impl course::Living for Living<'_, '_> {
     fn references(&self) -> Option<isize> {
         let built = self.built.as_ref()?;
         // SAFETY: the owner is alive and the interpreter attached.
         Some(unsafe { ffi::Py_REFCNT(built.owner.as_ptr()) as isize } - self.baseline)
     }
 
-    /// Every export is released.
     fn is_empty(&self) -> bool {
         self.exports.iter().flatten().all(Export::is_gone)
     }
@@ -293,40 +315,6 @@ impl<'a, 'py> Living<'a, 'py> {
         });
         Moment { step, event, error, references: self.references(), changed }
     }
-
-    fn change(&self, change: crate::case::life::Change) -> Event {
-        let Some(built) = &self.built else {
-            return Event::Skipped("the array was let go");
-        };
-        let Some((statement, manner)) = self.host.backend.change(change) else {
-            return Event::Skipped("the library has no such operation");
-        };
-        let run = || self.host.statements.run(self.py, statement, &built.object);
-        match run() {
-            Ok(()) => Event::Changed(manner),
-            Err(error) => {
-                error.restore(self.py);
-                errors::take(self.py, self.detail)
-                    .map_or(Event::Changed(Manner::Ordinary), Event::Refused)
-            }
-        }
-    }
-
-    fn attach(&mut self, slot: Slot) -> Event {
-        let (Some(built), Some(export)) = (&self.built, &mut self.exports[slot as usize]) else {
-            return Event::Skipped("there is no such export");
-        };
-        let Some(capsule) = &export.capsule else {
-            return Event::Skipped("there is no capsule");
-        };
-        match built.object.setattr("capsule", capsule) {
-            Ok(()) => {
-                export.capsule = None;
-                Event::Done
-            }
-            Err(_) => Event::Skipped("the array takes no attributes"),
-        }
-    }
 }
 
 impl Drop for Living<'_, '_> {
@@ -347,9 +335,4 @@ fn delete(py: Python<'_>, export: &mut Export<'_>, place: Place) -> Event {
         Place::Native => py.detach(|| on_thread(|| deletion.run())),
     }
     Event::Done
-}
-
-/// Runs something on a thread of its own and waits for it.
-fn on_thread(run: impl FnOnce() + Send) {
-    std::thread::scope(|scope| scope.spawn(run).join().unwrap_or_default());
 }

@@ -3,7 +3,7 @@
 use super::{Judge, fact};
 use crate::case::life::{Mood, Place, Standing, Step};
 use crate::oracle::export::evidence;
-use crate::oracle::{Event, Grade, Moment, What};
+use crate::oracle::{Event, Grade, Moment, Route, What};
 use std::collections::BTreeSet;
 
 impl Judge<'_, '_> {
@@ -87,8 +87,11 @@ impl Judge<'_, '_> {
                     Step::Starve => drop(routes.insert("CAP-EXC-NO-LEAK")),
                     Step::Disarm(slot) => drop(disarmed.insert(slot)),
                     Step::Drop(slot, mood) if !standing.is_taken(slot) => {
-                        let is_python = self.ctx.seen.exporter.python_destructor;
+                        let exporter = self.ctx.seen.exporter;
+                        let is_python = exporter.python_destructor;
                         routes.insert(match mood {
+                            // Without a capsule it is the deleter that ran.
+                            _ if exporter.route == Route::C => "MGT-DELETER-FREES-ALL",
                             // The destructor gave up because of the exception.
                             Mood::Raising if is_python => "CAP-DTOR-EXC-PY",
                             _ => "CAP-DTOR-UNCONSUMED",

@@ -5,7 +5,7 @@ use crate::case::life::{Mood, Place, Slot, Step};
 use crate::oracle::testing::{Said, Scene, raised};
 use crate::oracle::{
     Difference, Ended, ErrorClass, Event, Fate, Grade, Growth, Lived, Manner, Moment, Outcome,
-    Passing, Raced, Raised, Stage, Starved,
+    Passing, Raced, Raised, Route, Stage, Starved,
 };
 
 /// A scene in which a lawful exporter lived this.
@@ -202,6 +202,20 @@ fn a_leak_belongs_to_the_way_of_the_release() {
     let cycle = lived("attach a, drop source, collect").leaks(0, 10);
     assert_eq!(cycle.said("LIFE-CYCLE"), Said::Breaks(Grade::Info));
     assert_eq!(lived("attach a, drop source").leaks(0, 1).said("LIFE-CYCLE"), Said::Silent);
+}
+
+/// What Python would run by way of the capsule's destructor.
+#[test]
+fn without_a_capsule_it_is_the_deleter_that_leaks() {
+    for (rule, steps) in [
+        ("MGT-DELETER-FREES-ALL", "drop a"),
+        ("MGT-DELETER-FREES-ALL", "export b, take a, delete a, drop b"),
+        ("LIFE-DELETER-NO-GIL", "take a, delete a on native thread"),
+    ] {
+        let in_c = |scene: Scene| scene.edit(|it| it.seen.exporter.route = Route::C);
+        assert_eq!(in_c(lived(steps)).said(rule), Said::Holds, "{rule}: {steps}");
+        in_c(lived(steps).leaks(0, 10)).assert_only(rule, Grade::Violation);
+    }
 }
 
 #[test]

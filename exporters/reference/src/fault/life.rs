@@ -1,6 +1,12 @@
-//! Faults that only a life shows: what becomes of an export after the call, which is the Python object's.
+//! Faults that only a life shows: what becomes of an export after the call. In Python they are the object's.
 
-use super::{Fault, Plant, Route, Surface};
+use super::{Fault, Plant, Route, Surface, refuse, set_deleter};
+use crate::array::Array;
+use crate::dlpack::{ManagedTensor, ManagedTensorVersioned};
+use crate::error::Kind;
+use crate::export::{Managed, delete};
+use std::cell::Cell;
+use std::sync::atomic::{AtomicI64, Ordering};
 
 /// What goes wrong in the life of an export. Each export holds a reference to the Python object, and the
 /// deleter gives it back; that alone is lawful.
@@ -176,5 +182,97 @@ pub(super) const FAULTS: &[Fault] = &[
 ];
 
 const fn row(name: &'static str, rule: &'static str, story: &'static str, life: Life) -> Fault {
-    Fault::new(name, rule, story, Plant::Surface(Surface::Life(life))).only(Route::Python)
+    let plant = Plant::Surface(Surface::Life(life));
+    Fault::new(name, rule, story, plant).only(Route::Python).in_life()
+}
+
+/// Those of an exporter without Python. Nothing here touches memory that is freed, either.
+pub(super) const IN_C: &[Fault] = &[
+    Fault::new(
+        "memory_ends_with_handle",
+        "LIFE-OWNER-DROPPED",
+        "Letting the array go overwrites its memory, whatever exports there are.",
+        Plant::Release(scribble),
+    )
+    .also(&["LIFE-OWNER-DROPPED-TAKEN"])
+    .only(Route::C)
+    .in_life(),
+    Fault::new(
+        "extents_in_common",
+        "CAP-INDEPENDENT",
+        "The extents of all exports lie in one static buffer, which every deleter clears.",
+        Plant::Alter(|scene, _, mut export| {
+            if (1..=MOST_EXTENTS).contains(&scene.array.ndim()) {
+                for (place, &extent) in EXTENTS.iter().zip(scene.array.shape()) {
+                    place.store(extent, Ordering::Relaxed);
+                }
+                export.tensor().shape = EXTENTS.as_ptr().cast_mut().cast();
+                set_deleter(
+                    &mut export,
+                    delete_extents::<ManagedTensor>,
+                    delete_extents::<ManagedTensorVersioned>,
+                );
+            }
+            export
+        }),
+    )
+    .only(Route::C)
+    .in_life(),
+    Fault::new(
+        "deleter_of_its_thread",
+        "LIFE-DELETER-NO-GIL",
+        "On a thread that has exported nothing the deleter does nothing.",
+        Plant::Alter(|_, _, mut export| {
+            EXPORTS.set(true);
+            set_deleter(
+                &mut export,
+                delete_here::<ManagedTensor>,
+                delete_here::<ManagedTensorVersioned>,
+            );
+            export
+        }),
+    )
+    // Of another export it runs on a thread that has.
+    .also(&["LIFE-REFCOUNT"])
+    .only(Route::C)
+    .in_life(),
+    Fault::new(
+        "device_before_export",
+        "DEV-ORDER",
+        "An array whose device nobody has asked for is not exported.",
+        Plant::Decide(|scene, plan| if scene.past.asked { plan } else { refuse(Kind::Buffer) }),
+    )
+    .only(Route::C)
+    .in_life(),
+];
+
+/// Overwrites the memory of an array.
+fn scribble(array: &Array) {
+    for place in 0..array.size() {
+        // SAFETY: the array's own memory, which is still there; one call at a time runs.
+        unsafe { *array.start().wrapping_add(place) ^= 0xff };
+    }
+}
+
+const MOST_EXTENTS: usize = 4;
+
+/// Where exports of up to so many axes have their extents.
+static EXTENTS: [AtomicI64; MOST_EXTENTS] = [const { AtomicI64::new(0) }; MOST_EXTENTS];
+
+unsafe extern "C" fn delete_extents<M: Managed>(managed: *mut M) {
+    EXTENTS.iter().for_each(|extent| extent.store(0, Ordering::Relaxed));
+    // SAFETY: as every deleter's.
+    unsafe { delete(managed) };
+}
+
+thread_local! {
+    /// This thread has made an export.
+    static EXPORTS: Cell<bool> = const { Cell::new(false) };
+}
+
+unsafe extern "C" fn delete_here<M: Managed>(managed: *mut M) {
+    if EXPORTS.get() {
+        // SAFETY: as every deleter's.
+        unsafe { delete(managed) };
+    }
 }

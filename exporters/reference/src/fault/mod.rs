@@ -50,7 +50,16 @@ pub struct Fault {
     pub route: Route,
     /// The device of the arrays on which it shows, if that is not the CPU.
     pub device: Option<Device>,
+    pub shown: Shown,
     pub plant: Plant,
+}
+
+/// By what a fault is to be seen.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Shown {
+    ByCalls,
+    /// By what becomes of an export.
+    ByLife,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -75,6 +84,8 @@ pub enum Route {
 pub enum Plant {
     /// A decision, or an error, in place of the lawful one.
     Decide(fn(&mut Scene, Result<Plan, Error>) -> Result<Plan, Error>),
+    /// What the owner of an array does when it lets go.
+    Release(fn(&Array)),
     /// The export after it was made.
     Alter(fn(&mut Scene, &Plan, Export) -> Export),
     /// What stays behind after a call that succeeded or failed.
@@ -112,7 +123,7 @@ pub struct Outcome {
     pub left: Option<Left>,
 }
 
-const FAMILIES: [&[Fault]; 10] = [
+const FAMILIES: [&[Fault]; 11] = [
     cap::FAULTS,
     mgt::FAULTS,
     ten::FAULTS,
@@ -123,6 +134,7 @@ const FAMILIES: [&[Fault]; 10] = [
     exc::FAULTS,
     surface::FAULTS,
     life::FAULTS,
+    life::IN_C,
 ];
 
 /// All faults, by family, that show the same every time.
@@ -181,8 +193,21 @@ pub fn built(mut array: Arc<Array>) -> Arc<Array> {
     array
 }
 
+/// The owner of an array lets go.
+pub fn released(array: &Array) {
+    if let Some(Plant::Release(release)) = planted().map(|fault| fault.plant) {
+        release(array);
+    }
+    if planted().is_some() {
+        forget();
+    }
+}
+
 /// `__dlpack_device__()`.
 pub fn device(array: &Array) -> Device {
+    if planted().is_some() {
+        past::with(|past| past.asked = true);
+    }
     match planted().map(|fault| fault.plant) {
         Some(Plant::Method(method)) => past::with(|past| method(array, past)),
         _ => array.device,
@@ -237,6 +262,7 @@ impl Fault {
             also: &[],
             route: Route::Both,
             device: None,
+            shown: Shown::ByCalls,
             plant,
         }
     }
@@ -258,6 +284,11 @@ impl Fault {
 
     const fn only(mut self, route: Route) -> Self {
         self.route = route;
+        self
+    }
+
+    const fn in_life(mut self) -> Self {
+        self.shown = Shown::ByLife;
         self
     }
 

@@ -12,6 +12,8 @@ use std::sync::{Mutex, PoisonError};
 #[derive(Debug, Default)]
 pub struct Past {
     pub exports: usize,
+    /// Somebody has asked for the device.
+    pub asked: bool,
     /// The last call.
     pub last: Option<Request>,
     /// Some call was refused with ValueError.
