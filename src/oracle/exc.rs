@@ -3,13 +3,12 @@
 //! EXC-NO-CRASH is judged by the parent process, which sees the death. EXC-ARGS, EXC-PRECEDENCE and
 //! EXC-ATTRIBUTE grant something. None of these has a function.
 
-use super::decision::{Blame, Content, CopyArg, DlDevice, Own, Standing, Stream, Word};
+use super::decision::{Blame, Content, CopyArg, DlDevice, Own, Standing, Stream};
 use super::lived;
 use super::pair::content;
 use super::words::{by_table, facts_of, knows, on_outcome, on_pair, phrase};
 use super::{
-    Context, ErrorClass, Evidence, Exportable, Fact, Grade, Matter, Of, Outcome, ProbeName, Rule,
-    Verdict, What,
+    Context, ErrorClass, Evidence, Fact, Grade, Matter, Of, Outcome, ProbeName, Rule, Verdict, What,
 };
 use crate::case::{Keyword, Probe};
 
@@ -139,27 +138,16 @@ fn state(ctx: &Context) -> Verdict {
     let Some(plain) = ctx.seen.probe(Probe::Plain) else {
         return Verdict::Holds;
     };
-    let own = ctx.seen.export.raised().map(|raised| raised.class);
-    let again = ctx.seen.probe(Probe::Repeat).and_then(Outcome::raised).map(|raised| raised.class);
-    // The very same call, and the plain one too, are now refused in another way.
-    let sticks = own != Some(ErrorClass::Buffer)
-        && again == Some(ErrorClass::Buffer)
-        && plain.raised().is_some_and(|raised| raised.class == ErrorClass::Buffer);
-    let is_lost = match plain.raised().map(|raised| raised.class) {
-        // BufferError may be how every plain call ends (VER-NONE-BE, RO-LEGACY); the others are no word on
-        // the array.
-        None
-        | Some(ErrorClass::Buffer | ErrorClass::Memory | ErrorClass::System | ErrorClass::Base) => {
-            false
-        }
-        // The array is exportable, and the failing call was itself lawful: it alone stands before this.
-        Some(_) => {
-            ctx.seen.source.exportable == Exportable::Yes
-                && ctx.seen.source.writable != Some(false)
-                && ctx.table.word == Word::Lawful
-        }
-    };
-    ctx.require(!is_lost && !sticks, Grade::Violation, || {
+    let class = |outcome: &Outcome| outcome.raised().map(|raised| raised.class);
+    let own = class(&ctx.seen.export);
+    let again = ctx.seen.probe(Probe::Repeat).and_then(class);
+    // The very same call, and the plain one too, are now refused in another way. That the plain call fails says nothing
+    // alone: who knows that it would have succeeded before?
+    let is_lost = again.is_some()
+        && again != own
+        && again == class(plain)
+        && !matches!(again, Some(ErrorClass::Memory | ErrorClass::Base));
+    ctx.require(!is_lost, Grade::Violation, || {
         let expected = "after an exception the array can still be exported by the plain call";
         let own = (Of::Export, &ctx.seen.export);
         on_pair(
@@ -339,8 +327,15 @@ mod tests {
         let changed =
             refused().edit(|it| it.seen.source.unchanged = Err("the shape changed".into()));
         assert_eq!(changed.said("EXC-STATE"), VIOLATION);
-        let lost = refused().with_raised(Probe::Plain, ErrorClass::Runtime);
-        lost.assert_only("EXC-STATE", Grade::Violation);
+        // A type that is never exported, whatever the backend believes: the first call is refused for a keyword.
+        let never =
+            refused().raising(ErrorClass::Type).with_raised(Probe::Plain, ErrorClass::Runtime);
+        assert_eq!(
+            never.clone().with_raised(Probe::Repeat, ErrorClass::Type).said("EXC-STATE"),
+            Said::Holds
+        );
+        let lost = never.with_raised(Probe::Repeat, ErrorClass::Runtime);
+        assert_eq!(lost.said("EXC-STATE"), VIOLATION);
         // No legacy capsules at all: the plain call never succeeds.
         let never = refused().with_raised(Probe::Plain, ErrorClass::Buffer);
         assert_eq!(never.clone().with(Probe::Repeat).said("EXC-STATE"), Said::Holds);
