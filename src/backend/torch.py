@@ -16,7 +16,8 @@ CLAIMS = None
 MUTABLE = True
 HAS_READONLY = False  # no tensor is read-only
 PYTHON_DESTRUCTOR = False
-CHANGES = {"reshape": "x.unsqueeze_(0)", "resize": "x.resize_(4 * x.numel() + 64)"}
+# Shared memory that is resized kills torch, exported or not.
+CHANGES = {"reshape": "x.unsqueeze_(0)", "resize": "x.is_shared() or x.resize_(4 * x.numel() + 64)"}
 LOW_LEVEL = ["resize"]  # by its documentation
 
 STANDARD = ["bool", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64"]
@@ -125,6 +126,9 @@ def plain(d):
     if d.order is not None:
         # Memory of torch's own.
         return f"torch.frombuffer(block, dtype=torch.uint8).clone().view({dtype}).as_strided({d.shape}, {strides})"
+    # torch's own kernels die of a complex128 that is not aligned to all of its bytes.
+    if d.dtype == "complex128" and d.offset % item:
+        raise Inexpressible("torch cannot read such memory")
     # An offset that is no multiple of the item size can only be that of the memory itself.
     skip, first = (0, d.offset // item) if d.offset % item == 0 else (d.offset, 0)
     base = f"torch.frombuffer(block, dtype=torch.uint8, offset={skip})"
