@@ -6,7 +6,7 @@ use std::convert::Infallible;
 use std::hint::black_box;
 
 fn slope(mut round: impl FnMut()) -> f64 {
-    let slope = Slope { pulse: &|| (), settle: &|| () };
+    let slope = Slope { pulse: &|| (), settle: &|| (), wait: &std::thread::sleep };
     let Ok(slope) = slope.of(|| {
         round();
         Ok::<_, Infallible>(())
@@ -37,4 +37,19 @@ fn leaks_grow_and_caches_do_not() {
         }
     };
     assert_eq!(slope(fills), 0.0, "a cache that is full in the end");
+
+    // Another thread frees, and comes to it only when nobody adds any more.
+    let (queue, late) = std::sync::mpsc::channel::<Vec<u8>>();
+    std::thread::spawn(move || {
+        let mut waiting = Vec::new();
+        loop {
+            match late.recv_timeout(std::time::Duration::from_millis(200)) {
+                Ok(block) => waiting.push(block),
+                Err(std::sync::mpsc::RecvTimeoutError::Timeout) => waiting = Vec::new(),
+                Err(_) => return,
+            }
+        }
+    });
+    let hands_over = || queue.send(black_box(vec![0u8; 100])).expect("the thread lives");
+    assert_eq!(slope(hands_over), 0.0, "a queue that is worked off in the end");
 }

@@ -73,6 +73,8 @@ const LEAST: f64 = 12.0;
 const MOST: f64 = 16_384.0;
 /// What is slower is not confirmed, and then nobody is accused.
 const PATIENCE: Duration = Duration::from_secs(20);
+/// How long it is waited for what another thread frees.
+const REST: Duration = Duration::from_secs(2);
 /// Between two signs of life.
 const PULSE: u32 = 64;
 
@@ -82,6 +84,8 @@ pub struct Slope<'a> {
     pub pulse: &'a dyn Fn(),
     /// Frees what is freed late.
     pub settle: &'a dyn Fn(),
+    /// Waits, and lets other threads work meanwhile.
+    pub wait: &'a dyn Fn(Duration),
 }
 
 impl Slope<'_> {
@@ -111,7 +115,8 @@ impl Slope<'_> {
         }
         let mut is_whole = run(WARM_UP, deadline)?;
         (self.settle)();
-        let mut before = live_bytes().unwrap_or_default();
+        let start = live_bytes().unwrap_or_default();
+        let mut before = start;
         let mut slopes = [0.0; STRETCHES];
         for slope in &mut slopes {
             is_whole &= run(STRETCH, deadline)?;
@@ -120,7 +125,21 @@ impl Slope<'_> {
             *slope = (after - before) as f64 / f64::from(STRETCH);
             before = after;
         }
-        Ok(Some(if is_whole { verdict(slopes) } else { 0.0 }))
+        let slope = if is_whole { verdict(slopes) } else { 0.0 };
+        let stays = slope > 0.0 && self.stays(start, slope);
+        Ok(Some(if stays { slope } else { 0.0 }))
+    }
+
+    /// Most of what was left behind is still there after a rest: a queue that another thread works off gets shorter.
+    fn stays(&self, start: i64, slope: f64) -> bool {
+        let deadline = Instant::now() + REST;
+        let most = (slope * (STRETCHES as f64) * f64::from(STRETCH) / 2.0) as i64;
+        while Instant::now() < deadline {
+            (self.wait)(REST / 20);
+            (self.pulse)();
+        }
+        (self.settle)();
+        live_bytes().is_some_and(|now| now - start > most)
     }
 }
 

@@ -206,7 +206,7 @@ impl Session {
     fn measure_heap(&mut self, case: &Case) -> Result<Option<f64>, Inexpressible> {
         let built = self.build(&case.tensor)?;
         let calls = calls_of(case, self.device(&built));
-        let slope = Slope { pulse: &*self.pulse, settle: &|| () };
+        let slope = Slope { pulse: &*self.pulse, settle: &|| (), wait: &std::thread::sleep };
         let Ok(heap) = slope.of(|| {
             self.round(&built, case, &calls);
             Ok::<_, std::convert::Infallible>(())

@@ -46,7 +46,8 @@ impl Session {
         py: Python<'_>,
         case: &Case,
     ) -> Result<Option<f64>, Inexpressible> {
-        let slope = Slope { pulse: &*self.pulse, settle: &|| settle(py) };
+        let wait = |time| py.detach(|| std::thread::sleep(time));
+        let slope = Slope { pulse: &*self.pulse, settle: &|| settle(py), wait: &wait };
         self.on_one_array(py, case, |_, round| slope.of(|| round().map(drop)))
     }
 
