@@ -87,7 +87,7 @@ fn kept(findings: &Path) -> Vec<String> {
 }
 
 /// Ways to die and dtypes that do, as `deadly.py` has them; the identity that `check` gives to each.
-const WAYS: [(&str, &str); 11] = [
+const WAYS: [(&str, &str); 12] = [
     ("int8", "CRASH-SIGSEGV-crash-integer-scalar"),
     ("int16", "CRASH-SIGFPE-divide-integer-scalar"),
     ("int32", "CRASH-SIGABRT-strike-integer-scalar"),
@@ -96,6 +96,7 @@ const WAYS: [(&str, &str); 11] = [
     ("uint16", "EXC-CLASS-SystemExit"),
     ("uint32", "CRASH-HANG-integer-scalar"),
     ("uint64", "CRASH-HANG-integer-scalar"),
+    ("float16", "CRASH-SIGABRT-float-scalar"),
     ("float64", "CRASH-SIGSEGV-exhaust_the_stack-float-scalar"),
     ("complex64", "CRASH-MEMORY-complex-scalar"),
     ("complex128", "CRASH-SIGKILL-complex-scalar"),

@@ -146,7 +146,7 @@ extern "C" fn handle(signal: libc::c_int, info: *mut libc::siginfo_t, context: *
         // SAFETY: the context is the kernel's; this is a signal handler on a stack of its own.
         unsafe { record(page, context) };
         let python = PYTHON.load(Relaxed) as libc::c_int;
-        if python != 0 {
+        if python != 0 && is_handled(python) {
             // SAFETY: async-signal-safe; the handler is faulthandler's, which is made for broken processes.
             unsafe { libc::raise(python) };
         }
@@ -156,6 +156,17 @@ extern "C" fn handle(signal: libc::c_int, info: *mut libc::siginfo_t, context: *
     if let (Some(place), Some(before)) = (place, BEFORE.get()) {
         // SAFETY: this is the handler of the signal.
         unsafe { hand_on(&before[place], signal, info, context) };
+    }
+}
+
+/// `faulthandler` may have been told to stop, as by Python itself when it gives up (`Py_FatalError`): then the signal
+/// would end the process under its own name.
+fn is_handled(signal: libc::c_int) -> bool {
+    // SAFETY: async-signal-safe; zeros are a `sigaction`.
+    unsafe {
+        let mut now: libc::sigaction = std::mem::zeroed();
+        libc::sigaction(signal, std::ptr::null(), &mut now) == 0
+            && now.sa_sigaction != libc::SIG_DFL
     }
 }
 
