@@ -64,6 +64,9 @@ def statements(d):
     if d.object not in ("array", "vectors", "recarray"):
         if d.object not in DERIVED:
             raise Inexpressible(f"Warp has no {d.object}")
+        # An export of them is wrong (TEN-STRIDES-UNIT), and what is made of it reaches out of the memory.
+        if d.object == "imported" and any(stride % d.itemsize for stride in strides):
+            raise Inexpressible("Warp cannot import them")
         lines += [DERIVED[d.object]]
     return "\n".join(lines) + "\n"
 

@@ -55,6 +55,12 @@ impl Snapshot {
         self.begun > self.done
     }
 
+    /// There is a case that a death in a stretch from this place on is put down to: the one in flight, or the last one,
+    /// which may have left the process broken. Only that case's death alone convicts it.
+    pub fn has_suspect(&self, from: u64) -> bool {
+        self.in_flight() || self.begun > 0 && self.place >= from
+    }
+
     /// Differs from an earlier one of the same writer if that has come further since.
     pub fn progress(&self) -> (u64, u64) {
         (self.done, self.pulses)
@@ -366,6 +372,15 @@ mod tests {
         }
         writer.begin(&[1; CASE_MAX + 9]);
         assert_eq!(reader.read().case, Some(vec![1; CASE_MAX]));
+    }
+
+    #[test]
+    fn a_death_between_two_cases_is_put_down_to_the_last_one_of_the_stretch() {
+        let at = |begun, done, place| Snapshot { begun, done, place, ..Snapshot::default() };
+        assert!(at(3, 2, 7).has_suspect(9), "in flight");
+        assert!(at(3, 3, 9).has_suspect(9));
+        assert!(!at(3, 3, 7).has_suspect(9), "of the stretch before");
+        assert!(!at(0, 0, 0).has_suspect(0));
     }
 
     #[test]

@@ -188,9 +188,9 @@ impl Worker {
         if !state.in_flight() && matches!(death, Death::Hang(_) | Death::Memory) {
             return Ok(Stretch::Disturbed { place: state.place });
         }
-        if !state.in_flight() {
+        if !state.has_suspect(from) {
             return Err(Error(format!(
-                "a worker died ({}) between two cases near place {from} of the sweep{}",
+                "a worker died ({}) before the case at place {from} of the sweep{}",
                 fatality.death,
                 quote(&fatality.last_words)
             )));
