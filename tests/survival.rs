@@ -96,7 +96,7 @@ const WAYS: [(&str, &str); 12] = [
     ("uint16", "EXC-CLASS-SystemExit"),
     ("uint32", "CRASH-HANG-integer-scalar"),
     ("uint64", "CRASH-HANG-integer-scalar"),
-    ("float16", "CRASH-SIGABRT-float-scalar"),
+    ("float16", "CRASH-SIGABRT-float16-scalar"),
     ("float64", "CRASH-SIGSEGV-exhaust_the_stack-float-scalar"),
     ("complex64", "CRASH-MEMORY-complex-scalar"),
     ("complex128", "CRASH-SIGKILL-complex-scalar"),
